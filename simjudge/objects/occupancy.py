@@ -332,8 +332,8 @@ def _check_near(
 
 
 EMPTY = "scans without a point, left out of the occupancy map"
-NO_GROUND = "scans without ground (a neighbour's is taken for the occupancy map)"
-NO_TIMES = "scans whose points have no times that can be used (taken as they are)"
+NO_GROUND = "ground planes of scans without ground (the occupancy map uses a neighbour's)"
+NO_TIMES = "motion corrections of scans whose points have no usable times"
 _LEAST_ORGANIZED = 2
 """Returns of a row or column of an organized cloud from which the direction of its other beams is known."""
 _GROUND_RADIUS = 25.0

@@ -33,6 +33,8 @@ from simjudge.objects.series import ScanPoses
 from simjudge.objects.settings import LidarObjectSettings, SurveySettings
 
 MOST_CELLS = 4_000_000
+MOST_OPENING = 3e11
+"""Cells times cells of the disks that open them: minutes of computing time."""
 LOW_SLOPE = 5.0
 """Slope above which a single low cell is an outlier (500 %)."""
 HEIGHT_SCALE = 1.25
@@ -73,16 +75,21 @@ def ground_surface(
     first = np.floor(points[:, :2].min(0) / cell)
     columns, rows = (np.floor(points[:, :2].max(0) / cell) - first).astype(int) + 1
     if rows * columns > MOST_CELLS:
-        raise SimjudgeError(f"the survey has {columns} x {rows} cells, over {MOST_CELLS}: give a larger --survey-cell")
+        raise SimjudgeError(
+            f"the survey is {columns * cell:.0f} m x {rows * cell:.0f} m, {columns} x {rows} cells, over {MOST_CELLS}:"
+            " give a larger --survey-cell, or coordinates in metres if they are in another unit"
+        )
     column, row = (np.floor(points[:, :2] / cell) - first).astype(np.int64).T
     lowest = np.full((rows, columns), np.inf)
     np.minimum.at(lowest, (row, column), points[:, 2])
     surface = fill_cells(np.where(np.isfinite(lowest), lowest, np.nan))
     low = object_cells(-surface, cell, LOW_SLOPE, cell)
     surface = fill_cells(np.where(low, np.nan, surface))
-    objects = object_cells(surface if net is None else cut_net(surface, cell, net), cell, slope, window)
-    if net is not None:
-        objects |= surface - cut_net(surface, cell, net) > slope * 2 * net
+    if net is None:
+        objects = object_cells(surface, cell, slope, window)
+    else:
+        cut = cut_net(surface, cell, net)
+        objects = object_cells(cut, cell, slope, window) | (surface - cut > slope * 2 * net)
     z = fill_cells(np.where(objects | low | ~np.isfinite(lowest), np.nan, surface))
     rise = np.gradient(np.pad(z, 1, mode="edge"), cell)
     steepness = np.hypot(*rise)[1:-1, 1:-1]
@@ -98,7 +105,10 @@ def object_cells(surface: FloatArray, cell: float, slope: float, window: float) 
     """Cells (R, C) of a surface that stand out, by opening with disks of 1, 2, ... cells up to `window` metres."""
     last: FloatArray = surface
     found = np.zeros(surface.shape, np.bool_)
-    for radius in range(1, math.ceil(window / cell) + 1):
+    widest = _affordable_radius(
+        math.ceil(window / cell), surface, f"--survey-window {window:g}", cell, progressive=True
+    )
+    for radius in range(1, widest + 1):
         opened = np.asarray(cv2.morphologyEx(last, cv2.MORPH_OPEN, disk(radius)), np.float64)
         found |= last - opened > slope * radius * cell
         last = opened
@@ -108,15 +118,30 @@ def object_cells(surface: FloatArray, cell: float, slope: float, window: float) 
 def cut_net(surface: FloatArray, cell: float, net: float) -> FloatArray:
     """A surface (R, C) that is opened by a disk of twice the net's width along its lines, `net` metres apart."""
     lines = max(math.ceil(net / cell), 1)
-    opened = np.asarray(cv2.morphologyEx(surface, cv2.MORPH_OPEN, disk(2 * lines)), np.float64)
+    radius = _affordable_radius(2 * lines, surface, f"--survey-net {net:g}", cell, progressive=False)
+    opened = np.asarray(cv2.morphologyEx(surface, cv2.MORPH_OPEN, disk(radius)), np.float64)
     out = surface.copy()
     out[::lines], out[:, ::lines] = opened[::lines], opened[:, ::lines]
     return out
 
 
+def _affordable_radius(radius: int, surface: FloatArray, option: str, cell: float, *, progressive: bool) -> int:
+    """The radius of the largest disk that changes a surface, cells; options that would take hours are refused."""
+    # A disk that covers the whole surface from each cell opens it as any larger one does.
+    radius = min(radius, math.ceil(math.hypot(*surface.shape)))
+    work = surface.size * math.pi * (radius**3 / 3 if progressive else radius**2)
+    if work > MOST_OPENING:
+        rows, columns = surface.shape
+        raise SimjudgeError(
+            f"{option} would take hours on a survey of {columns} x {rows} cells of {cell:g} m: give a smaller one, or a"
+            " larger --survey-cell"
+        )
+    return radius
+
+
 def disk(radius: int) -> npt.NDArray[np.uint8]:
     """Cells within a radius of the middle. Returns uint8 (2 radius + 1, 2 radius + 1)."""
-    y, x = np.mgrid[-radius : radius + 1, -radius : radius + 1]
+    y, x = np.ogrid[-radius : radius + 1, -radius : radius + 1]
     return np.asarray(x * x + y * y <= radius * radius, np.uint8)
 
 

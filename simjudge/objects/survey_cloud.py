@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
-from simjudge.core.errors import Log, Losses, SimjudgeError, UsageError
+from simjudge.core.errors import Log, Losses, SimjudgeError, UsageError, counted
 from simjudge.core.files import check_file
 from simjudge.core.installed import install_command
 from simjudge.core.text import one_line
@@ -25,7 +25,6 @@ from simjudge.geometry.poses import Pose
 from simjudge.objects.series import ScanPoses, scan_poses, times_from_stamp
 from simjudge.sim.sensors.lidar.scan import deskewed
 
-NO_TIMES = "scans whose points have no times that can be used (taken as they are)"
 FAR_FRAME = 1e4
 """Metres from which on the fixed frame's origin is moved near to the survey: scenes end at 100 km."""
 _WHITES = (1.0, 100.0, 255.0, 65535.0)
@@ -114,6 +113,7 @@ def _merged(clouds: CloudSet, scans: ScanPoses, reading: SurveyReading, losses: 
     kept: list[Cloud] = []
     poses: list[Pose] = []
     corrected = 0
+    timeless: list[str] = []
     for row, index in enumerate(scans.index.tolist()):
         try:
             cloud = clouds[index]
@@ -129,12 +129,18 @@ def _merged(clouds: CloudSet, scans: ScanPoses, reading: SurveyReading, losses: 
         if time is not None:
             local, corrected = deskewed(local, time, scans.keyframes(row)), corrected + 1
         elif reading.deskew and points.time_trouble != ONE_TIME:
-            losses.add(NO_TIMES, cloud.where)
+            other = "its times are not near its stamp" if clouds.has_stamp(index) else "it has no stamp"
+            timeless.append(f"{cloud.where}: {points.time_trouble or other}")
         kept.append(Cloud(_with_places(table[near], local[near]), where=cloud.where))
         poses.append(scans.poses[row])
     if corrected:
-        log(f"note: the points of {corrected} scans are moved to where they were at their own times (--no-deskew)")
-    found = _whole(kept, poses, reading, clouds.name, log)
+        log(f"note: {counted(corrected, 'scans')} are corrected for the lidar's motion (--no-deskew leaves them)")
+    if timeless:
+        log(
+            f"note: {len(timeless)} of {counted(len(kept), 'scans')} are used without correction for the lidar's"
+            f" motion, because their points have no usable times (first: {timeless[0]})"
+        )
+    found = _whole(kept, poses, reading, clouds.name, log, ranged=True)
     return replace(found, origin=np.array([pose.position for pose in poses]).reshape(-1, 3))
 
 
@@ -147,7 +153,9 @@ def _with_places(table: Table, points: FloatArray) -> Table:
     return out
 
 
-def _whole(clouds: list[Cloud], poses: list[Pose], reading: SurveyReading, name: str, log: Log) -> SurveyCloud:
+def _whole(
+    clouds: list[Cloud], poses: list[Pose], reading: SurveyReading, name: str, log: Log, *, ranged: bool = False
+) -> SurveyCloud:
     points, scan, intensity, colour = [], [], [], []
     for row, (cloud, pose) in enumerate(zip(clouds, poses, strict=True)):
         found = lidar_points(cloud.table, cloud.where)
@@ -156,7 +164,8 @@ def _whole(clouds: list[Cloud], poses: list[Pose], reading: SurveyReading, name:
         intensity.append(found.intensity)
         colour.append(_stored_colours(cloud.table[found.seen]))
     if not sum(map(len, points)):
-        raise SimjudgeError(f"{name}: holds no point from {reading.ranges[0]:g} to {reading.ranges[1]:g} m to survey")
+        near = f" from {reading.ranges[0]:g} to {reading.ranges[1]:g} m (--near, --far)" if ranged else ""
+        raise SimjudgeError(f"{name}: holds no point{near} to survey; coordinates must be in metres")
     stored = _joined(colour)
     return SurveyCloud(
         np.concatenate(points),
@@ -179,14 +188,20 @@ def _reflected(
         log(f"note: {name} has {lacks}: each thing reflects a lidar's light as {instead} does")
         return None
     values = intensity.astype(np.float64)
-    values = np.where(np.isfinite(values), np.maximum(values, 0.0), 0.0)
+    known = np.isfinite(values)
+    if not known.all():
+        log(
+            f"note: {counted(int((~known).sum()), 'points')} of {len(values)} of {name} have an intensity that is not a"
+            " number: the median of the others is taken"
+        )
+    values = np.maximum(np.where(known, values, np.median(values[known])), 0.0)
     largest = float(np.quantile(values, 0.999))
     if white is None:
         white = next((known for known in _WHITES if largest <= 1.05 * known), largest)
         share = 100 * float(np.median(values)) / white
         log(
             f"note: an intensity of {white:g} is taken for a white surface (--white); half of the points reflect less"
-            f" than {share:.2g} % of it"
+            f" than {share:.3g} % of it"
         )
     return values / white
 

@@ -87,6 +87,15 @@ def test_what_the_record_says_gives_the_same_pictures_again(source, tmp_path):
         assert np.array_equal(first.images.read(i), again.images.read(i))
 
 
+def test_a_record_that_is_there_is_not_replaced(source, tmp_path):
+    (tmp_path / "out.filter.json").write_text("mine")
+    done = run(source, tmp_path / "out", "--to", "yolo", "--blur", "1")
+    assert done.returncode == 1
+    assert "out.filter.json: exists already; choose another name or remove it" in done.stderr
+    assert (tmp_path / "out.filter.json").read_text() == "mine"
+    assert not (tmp_path / "out").exists()
+
+
 def test_jpeg_is_stored_as_jpeg(source, tmp_path):
     assert run(source, tmp_path / "out", "--to", "yolo", "--jpeg", "70").returncode == 0
     assert len(list((tmp_path / "out").rglob("*.jpg"))) == 4

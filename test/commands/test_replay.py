@@ -353,6 +353,7 @@ def test_poses_beside_the_scene_are_told(folder, tmp_path):
     ("options", "code", "said"),
     [
         (["--out", "real.mcap"], 1, "real.mcap: exists already; choose another name or remove it"),
+        (["--out", "told.mcap"], 1, "told.mcap.replay.json: exists already; choose another name or remove it"),
         (["--vehicle", "art1", "--mount", "body"], 2, "--vehicle brings a mount for the camera"),
         (
             ["--mount", "0,0"],
@@ -373,6 +374,7 @@ def test_poses_beside_the_scene_are_told(folder, tmp_path):
 )
 def test_what_makes_no_sense_is_one_line(folder, options, code, said):
     given = ["--scene", "lab", "--camera", "plain.yaml", "--out", "x.mcap", *options]
+    (folder / "told.mcap.replay.json").write_text("mine")
     done = simjudge("replay", "poses.txt", *given, cwd=folder)
     assert (done.returncode, done.stdout) == (code, ""), done.stderr
     assert said in done.stderr

@@ -10,6 +10,7 @@ from simjudge.objects.series import scan_poses
 from simjudge.objects.settings import LidarObjectSettings
 from simjudge.objects.survey import (
     building_points,
+    cut_net,
     fill_cells,
     ground_points,
     ground_surface,
@@ -170,6 +171,19 @@ def test_ground_of_a_slope_with_a_hut_and_a_stray_low_point():
 def test_too_many_cells():
     with pytest.raises(SimjudgeError, match="survey-cell"):
         ground_surface(np.array([[0.0, 0, 0], [5000, 5000, 0]]), 0.5, 0.15, 5.0)
+
+
+@pytest.mark.parametrize("more", [{"window": 200.0}, {"window": 5.0, "net": 200.0}])
+def test_a_radius_that_would_take_hours_is_refused_before_it_takes_memory(more):
+    with pytest.raises(SimjudgeError, match=rf"--survey-{list(more)[-1]} 200 would take hours on a survey of 1001 x"):
+        ground_surface(np.array([[0.0, 0, 0], [100, 100, 0]]), 0.1, 0.15, **more)
+
+
+def test_radii_beyond_the_survey_change_nothing():
+    surface = np.random.default_rng(1).normal(0, 0.3, (9, 12))
+    # Disks of 15 cells cover it from each of its cells.
+    assert np.array_equal(object_cells(surface, 0.5, 0.01, 1e6), object_cells(surface, 0.5, 0.01, 10.0))
+    assert np.array_equal(cut_net(surface, 0.5, 1e6), cut_net(surface, 0.5, 10.0))
 
 
 def street(random, wall=30.0):

@@ -188,7 +188,20 @@ def _checked(path: Path, mean: Any, covariance: Any) -> tuple[FloatArray, FloatA
         out.append(array.reshape(shape))
     if not np.allclose(out[1], out[1].T, rtol=1e-6, atol=1e-12):
         raise SimjudgeError(f"{path}: the covariance is not symmetric; name a file of NIQE's parameters")
+    low = [i for i in range(FEATURES) if i not in _SIGNED and out[0][i] <= 0]
+    if low:
+        number = out[0][low[0]]
+        raise SimjudgeError(f"{path}: the mean of feature {low[0] + 1} is {number:g}: shapes and spreads are above 0")
+    least, *_, largest = np.linalg.eigvalsh(out[1])
+    if least < -_ROUNDED * abs(largest) or largest <= 0:
+        raise SimjudgeError(f"{path}: the covariance has the eigenvalue {least:g}: real features have none below 0")
     return out[0], out[1]
+
+
+_SIGNED = tuple(scale + 3 + 4 * product for scale in (0, FEATURES // 2) for product in range(4))
+"""NIQE's features that may be negative: the means of products with a neighbour."""
+_ROUNDED = 1e-6
+"""What rounding in a file takes from the smallest eigenvalue, as a share of the largest."""
 
 
 _KINDS = ("epsilon_svr", "nu_svr")
@@ -255,9 +268,24 @@ def read_brisque_model(model_file: Path, range_file: Path | None = None) -> Bris
         return _brisque_json(model_file)
     header, vectors, weights = _read_vectors(model_file)
     bounds, low, high = _read_ranges(range_file)
+    _check_regression(model_file, header["gamma"], range_file, bounds, low, high)
     return BrisqueModel(
         f"{model_file.name} with {range_file.name}", vectors, weights, header["gamma"], header["rho"], low, high, bounds
     )
+
+
+def _check_regression(
+    model_file: Path, gamma: float, range_file: Path, bounds: tuple[float, float], low: FloatArray, high: FloatArray
+) -> None:
+    """Refuse numbers that no training gives."""
+    if gamma <= 0:
+        raise SimjudgeError(f"{model_file}: gamma is {gamma:g}, and the kernel needs one above 0; train it again")
+    if bounds[0] >= bounds[1]:
+        raise SimjudgeError(f"{range_file}: bounds {bounds[0]:g} and {bounds[1]:g}: the first must be smaller")
+    for number in np.flatnonzero(low > high)[:1].tolist():
+        raise SimjudgeError(
+            f"{range_file}: feature {number + 1} is from {low[number]:g} to {high[number]:g}: the first must be smaller"
+        )
 
 
 def _brisque_json(path: Path) -> BrisqueModel:
@@ -275,6 +303,7 @@ def _brisque_json(path: Path) -> BrisqueModel:
     low, high = (_finite(path, content, name, (FEATURES,)) for name in ("low", "high"))
     least, most = _finite(path, content, "bounds", (2,))
     table = _finite(path, content, "vectors", (-1, FEATURES + 1))
+    _check_regression(path, float(gamma), path, (float(least), float(most)), low, high)
     return BrisqueModel(
         content["brisque_model"],
         table[:, 1:],

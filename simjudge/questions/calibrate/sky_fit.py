@@ -26,6 +26,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from simjudge.core.arrays import BoolArray, FloatArray, ShortRepr
+from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
 from simjudge.objects.image_quality.colour_histograms import BINS
 from simjudge.sim.scene.clouds import GradientSky, clouded, sun_left
@@ -175,6 +176,11 @@ def estimate_sky(scene: ClearScene, seen: SkyLight) -> SkyEstimate:
 
     Fog is taken where it explains more than its parameters would by chance (Bayes' information criterion).
     """
+    peaks = to_srgb(np.concatenate([seen.sky, seen.ground]))
+    peaks = peaks[np.isfinite(peaks)]
+    if len(peaks) and (peaks.min() >= SATURATED or peaks.max() <= 1 - SATURATED):
+        how = "saturated" if peaks.min() >= SATURATED else "black"
+        raise SimjudgeError(f"the pictures are {how} in sky and ground, which tells nothing: change the exposure")
     candidates = [_Candidate(scene, seen, ceiling) for ceiling in (None, math.inf, *CEILINGS)]
     fits = [candidate.fit() for candidate in candidates if candidate.possible]
     best = min(fits, key=lambda fit: fit.criterion)

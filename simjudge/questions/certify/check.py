@@ -53,6 +53,8 @@ BLOCK, LANE = 256, 400_000
 """Contexts whose similarity to others is computed at once; numbers of draws that are held at once."""
 ERF_STEP, ERF_END = 1 / 1024, 6.0
 """Distance of the places where the error function is tabled; from where on it is 1 to 16 digits."""
+PATCH, PATCH_IMAGE, PATCH_LEAST, PATCH_MOST, PATCH_STEP, LARGEST_PATCH = 120, 1280, 1.5, 2.0, 4, 4096
+"""A patch that sets choose: its side for images of so many pixels, its limits in median objects, its steps, its end."""
 WORDS = {
     "large_gap": "Large gap",
     "gap": "Gap",
@@ -890,6 +892,35 @@ def recompute(folder: Path) -> tuple[Json, dict[str, Json], int]:
     return said, judged[own], int(wrong.sum())
 
 
+def chosen_patch(table: dict[str, Array]) -> int:
+    """The side of the patch that two sets choose by the sizes of their pictures and objects."""
+    image = thing = 0.0
+    for of_a in (table["of_a"], ~table["of_a"]):
+        if of_a.any():
+            first = np.unique(table["frame"][of_a], return_index=True)[1]
+            image = max(image, float(np.median(table["size"][of_a][first].max(1))))
+            thing = max(thing, float(np.median((table["box"][of_a][:, 2:] - table["box"][of_a][:, :2]).max(1))))
+    side = PATCH * image / PATCH_IMAGE
+    if thing > 0:
+        side = min(max(side, PATCH_LEAST * thing), PATCH_MOST * thing, image)
+    return min(PATCH_STEP * max(1, math.ceil(round(side / PATCH_STEP, 6))), LARGEST_PATCH)
+
+
+def patch_line(folder: Path) -> str:
+    """Whether a patch that is said to be chosen by the sets is the one that they choose; empty where it was given."""
+    settings = read_json(folder / "result.json")["parameters"]
+    if not settings.get("patch_chosen"):
+        return ""
+    height, width = settings["patch"]
+    side = chosen_patch(read_contexts(folder / "contexts.csv"))
+    if height == width == side:
+        return f"{folder.name}: patch {height}x{width}: chosen by the sizes of pictures and objects"
+    return (
+        f"NOT CHECKED: {folder.name}: that the sets chose the patch {height}x{width}: the pictures and objects in"
+        f" contexts.csv alone give {side}x{side}"
+    )
+
+
 def compare_numbers(folder: Path) -> tuple[list[str], list[str], int]:
     """A line for each entry of a result; what differs, a line each; performances that boxes do not give."""
     try:
@@ -1100,6 +1131,8 @@ def check_dossier(folder: Path) -> tuple[list[str], list[str]]:
         found, differs, unseen = compare_numbers(result)
         lines += [f"{result.name}, {line}" for line in found]
         wrong += [f"{result.name}, {line}" for line in differs]
+        if found and (line := patch_line(result)):
+            lines.append(line)
         if unseen != facts.get(result.name, {}).get("performance_not_of_boxes", 0):
             wrong.append(f"{result.name}: {unseen} performances are not those of boxes, more or less than {FACTS} says")
         if unseen:

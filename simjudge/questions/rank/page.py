@@ -178,7 +178,7 @@ def _matrix(result: SavedRanking, pairs: list[SimulationPair]) -> Markup:
         [name, *(DASH if name == other else _pair_cell(name, by_names[frozenset((name, other))]) for other in names)]
         for name in names
     ]
-    return kit.table(("", *names), rows, row_heads=True, words=range(len(names) + 1))
+    return kit.table(("", *names), rows, row_heads=True, words=range(len(names) + 1), kind="rows matrix")
 
 
 def _pair_cell(name: str, pair: SimulationPair) -> Cell:

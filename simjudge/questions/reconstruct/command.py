@@ -30,4 +30,4 @@ def reconstruct(
     for line in made.sentences():
         print_note(line)
     print_note(f"wrote {made.scene}")
-    exit_if_lost(made.losses)
+    exit_if_lost(made.losses, made.warnings())

@@ -13,7 +13,7 @@ import numpy as np
 import yaml
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr, SummaryTable
-from simjudge.core.errors import Log, Losses, ProgressBar, no_log, no_progress
+from simjudge.core.errors import Log, Losses, ProgressBar, counted, no_log, no_progress
 from simjudge.core.files import atomic_folder, check_output
 from simjudge.core.installed import version
 from simjudge.core.settings import takes_setting_keywords
@@ -47,8 +47,16 @@ _LEAST = 4
 """Points of a labelled thing at least."""
 _COURSE_STEP, _SHORTEST_COURSE = 5.0, 10.0
 """Metres between the waypoints of the lidar's way, and its length, from which on it is one to drive."""
-LOST = "labelled things with too few points above the ground"
-FEW = "points of things that are too small"
+MOST_LEFT_OUT = 0.1
+"""Share of what stands on the ground, above which a scene without it is incomplete."""
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A part of the survey that no thing of the scene shows."""
+
+    text: str  # to be read behind "left out"
+    share: float  # of all such parts
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,7 +80,8 @@ class Reconstruction(ShortRepr):
         things: what stands on the ground.
         ground: its heights.
         lost: names of labelled things that too few points hit to give them a shape.
-        losses: what of the survey was left out.
+        losses: what of the survey could not be used.
+        left_out: what was read and is in no thing, most often noise and low plants.
         cell: of the distance field that was asked for, metres; large things may have a larger one.
     """
 
@@ -82,6 +91,7 @@ class Reconstruction(ShortRepr):
     ground: GroundGrid
     lost: Sequence[str]
     losses: Losses
+    left_out: Sequence[LeftOut]
     cell: float
 
     @property
@@ -115,12 +125,16 @@ class Reconstruction(ShortRepr):
                 " point and are filled from those around them"
             )
         ]
+        if not self.things:
+            lines.append("nothing stands on the ground: the scene has no things")
         coarse = [thing.cell for thing in self.things if thing.cell is not None and thing.cell > self.cell]
         if coarse:
             lines.append(f"large things with coarser cells, to save memory: {len(coarse)}, up to {max(coarse):.2g} m")
-        if self.lost:
-            lines.append(f"{len(self.lost)} labelled things got no shape, too few points hit them: {_some(self.lost)}")
-        return lines
+        return [*lines, *(f"left out {part.text}" for part in self.left_out if part.share <= MOST_LEFT_OUT)]
+
+    def warnings(self) -> list[str]:
+        """What is left out of an incomplete scene, to be read behind "left out"."""
+        return [part.text for part in self.left_out if part.share > MOST_LEFT_OUT]
 
 
 def _some(names: Sequence[str], most: int = 8) -> str:
@@ -162,15 +176,13 @@ def reconstruct(
     survey = read_survey(path, reading, losses, log)
     ground, above = _ground(survey.cloud, settings)
     standing = survey.cloud.take(above)
-    groups, lost = _groups(survey, standing, ground, settings, losses)
+    groups, lost, left_out = _groups(survey, standing, ground, settings)
     things = []
     with progress("meshing") as advance:
         for done, (name, class_name, rows) in enumerate(groups):
             things.append(_thing(name, class_name, standing.take(rows), ground, settings))
             advance(done + 1, len(groups))
-    for name in lost:
-        losses.add(LOST, name)
-    made = Reconstruction(folder / SCENE, len(survey.cloud), things, ground, lost, losses, settings.cell)
+    made = Reconstruction(folder / SCENE, len(survey.cloud), things, ground, lost, losses, left_out, settings.cell)
     with atomic_folder(folder) as temporary:
         _write(temporary, made, survey, path)
     return made
@@ -208,13 +220,14 @@ def _near_things(points: FloatArray, high: BoolArray, cell: float) -> BoolArray:
 
 
 def _groups(
-    survey: Survey, standing: SurveyCloud, ground: GroundGrid, settings: ReconstructSettings, losses: Losses
-) -> tuple[list[tuple[str, str, IntArray]], list[str]]:
-    """The points of each thing, by name and class; and labelled things that have too few."""
+    survey: Survey, standing: SurveyCloud, ground: GroundGrid, settings: ReconstructSettings
+) -> tuple[list[tuple[str, str, IntArray]], list[str], list[LeftOut]]:
+    """The points of each thing, by name and class; labelled things that have too few; and all that is left out."""
     points = standing.points
     free = np.ones(len(points), np.bool_)
     groups: list[tuple[str, str, IntArray]] = []
     lost: list[str] = []
+    left_out: list[LeftOut] = []
     clouds = survey.clouds
     if settings.labels and clouds is not None and survey.scans is not None and clouds.boxes is not None:
         labels = standing_labels(clouds, survey.scans, LidarObjectSettings(place_distance=2.0))
@@ -226,17 +239,30 @@ def _groups(
                 lost.append(name)
             else:
                 groups.append((name.replace(" ", "_").replace("/", "_"), name.rpartition(" ")[0], own))
+        if lost:
+            share = f"{len(lost)} of {counted(len(labels.names), 'labelled things')}"
+            text = f"{share}, hit by fewer than {_LEAST} points each: {_some(lost)}"
+            left_out.append(LeftOut(text, len(lost) / len(labels.names)))
     height = ground.height(points)
     cluster = euclidean_clusters(points, free, settings.survey_gap)
     order = np.argsort(cluster, kind="stable")
     starts = np.searchsorted(cluster[order], np.arange(int(cluster.max(initial=-1)) + 2))
+    small: list[IntArray] = []
     for begin, end in pairwise(starts):
         rows = order[begin:end]
         if len(rows) < settings.survey_points or height[rows].max() < settings.survey_height:
-            losses.add(FEW, f"around {_place(points[rows[0]])}", len(rows))
-            continue
-        groups.append((f"object_{len(groups)}", OBJECT_CLASS, rows))
-    return groups, lost
+            small.append(rows)
+        else:
+            groups.append((f"object_{len(groups)}", OBJECT_CLASS, rows))
+    if small:
+        count, largest = sum(map(len, small)), max(small, key=len)
+        text = (
+            f"{count} of {counted(len(points), 'points above the ground')} ({100 * count / len(points):.2g} %) in"
+            f" {counted(len(small), 'clusters')} with fewer than {settings.survey_points} points (--survey-points) or"
+            f" lower than {settings.survey_height:g} m (--survey-height), the largest at {_place(points[largest[0]])}"
+        )
+        left_out.append(LeftOut(text, count / len(points)))
+    return groups, lost, left_out
 
 
 def _owners(points: FloatArray, labels: StandingCuboids) -> IntArray:
@@ -313,7 +339,7 @@ def _write(folder: Path, made: Reconstruction, survey: Survey, source: Path) -> 
             for thing in made.things
         ],
         "lost": list(made.lost),
-        "losses": made.losses.lines(),
+        "losses": [*made.losses.lines(), *(part.text for part in made.left_out)],
     }
     (folder / FACTS).write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
 

@@ -10,7 +10,7 @@ from markupsafe import Markup
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from simjudge.core.arrays import FloatArray
+from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.judging.metric_comparison import REAL
 from simjudge.judging.metric_page import (
     SIDES,
@@ -36,8 +36,9 @@ _PANEL = 190.0
 """Points: height of a panel."""
 _HEIGHTS = 190.0, 420.0
 """Points: limits of the height of the map."""
-_MOST_POINTS = 800
-"""Poses of a side that are drawn on the map."""
+_COURSES = (
+    "The true courses from above, coloured by the absolute position error. Of poses in one place the worst is drawn."
+)
 _STEPS = ("#2f6fb0", "#58a89a", "#c9b34a", "#d98032", "#b3262a")
 """Colours of errors, small to large."""
 _TRUE = "#9a9a9a"
@@ -70,10 +71,11 @@ def map_figure(result: SavedTrajectories) -> ReportFigure:
     tall = max(span[1] for span in spans)
     height = float(np.clip((WIDTH / 2 - 66) * tall / wide + 92, *_HEIGHTS))
     with report_style():
-        figure = ReportFigure(WIDTH, height, "The true courses from above, coloured by the absolute position error.")
+        figure = ReportFigure(WIDTH, height, _COURSES)
         for side, _, name in SIDES:
-            chosen = np.flatnonzero(sides == side)
-            chosen = chosen[:: max(1, -(-len(chosen) // _MOST_POINTS))]
+            rows = np.flatnonzero(sides == side)
+            step = max(wide / (WIDTH / 2 - 66), tall / (height - 68)) or 1.0
+            chosen = rows[_worst_of_cells([poses[axis][rows] / step for axis in "xy"], errors[rows])]
             axes = add_axes(figure, (side * WIDTH / 2, 24, WIDTH / 2, height - 24), (58.0, 8.0, 26.0, 42.0))
             axes.set_title(name, fontsize=11)
             _draw_places(axes, [poses[axis][chosen] for axis in "xy"], errors[chosen], edges)
@@ -84,6 +86,14 @@ def map_figure(result: SavedTrajectories) -> ReportFigure:
         marks = [Line2D([], [], color=colour, marker="o", markersize=6, linestyle="") for colour in _STEPS]
         figure.legend(marks, names, loc="upper center", ncols=len(_STEPS), fontsize=10)
     return figure
+
+
+def _worst_of_cells(place: Sequence[FloatArray], error: FloatArray) -> IntArray:
+    """The row of the largest error in each cell of the plane, small errors first: large ones are drawn over them."""
+    order = np.argsort(-error, kind="stable")
+    cell = np.stack([np.floor(axis[order]).astype(np.int64) for axis in place], axis=1)
+    _, first = np.unique(cell, axis=0, return_index=True)
+    return order[np.sort(first)[::-1]]
 
 
 def _draw_places(axes: Axes, place: Sequence[FloatArray], error: FloatArray, edges: FloatArray) -> None:
@@ -103,7 +113,6 @@ def path_figure(result: SavedTrajectories) -> ReportFigure:
         figure = ReportFigure(WIDTH, _MAP + 2 * _SERIES, title)
         for side, colour, name in SIDES:
             rows = np.flatnonzero((poses["side"] == side) & (poses["run"] == 0))
-            rows = rows[:: max(1, -(-len(rows) // _MOST_POINTS))]
             run = (result.file.inputs.real, result.file.inputs.sim)[int(side)][0]
             left, wide = side * WIDTH / 2, WIDTH / 2
             axes = add_axes(figure, (left, 0, wide, _MAP), _EDGES)
@@ -175,7 +184,11 @@ def trajectory_sections(result: SavedTrajectories) -> list[Markup]:
             ),
             metric_table(result),
         ),
-        kit.section("Where the errors are", kit.figure(draw(map_figure(result)), width_px=WIDEST_PX)),
+        kit.section(
+            "Where the errors are",
+            kit.note("Where poses of a course lie over each other, the one with the largest error is drawn."),
+            kit.figure(draw(map_figure(result)), width_px=WIDEST_PX),
+        ),
         kit.section(
             "Truth and estimate over each other",
             kit.note(

@@ -199,7 +199,8 @@ def render(
         )
     if (settings.valid or settings.test) and target.suffix:
         raise UsageError(f"--valid, --test: a recording has no sides; {target} would have to be a folder")
-    check_output(target)
+    for written in (target, render_record_path(target)):
+        check_output(written)
     seed, mount, poses, scenes = settings.seed, settings.mount, settings.poses, settings.scenes
     described = read_scene(scene, seed)
     log_standing_cars(described, log)
@@ -264,7 +265,8 @@ def render_plans(  # noqa: PLR0913 - the options of the command
 ) -> RenderResult:
     """Render what is planned: see `render`."""
     target, losses = output_path(Path(out)), Losses() if losses is None else losses
-    check_output(target)
+    for written in (target, render_record_path(target)):
+        check_output(written)
     plan = plans[0]
     jobs = _possible_jobs(jobs, plans, log)
     sides = assign_sides(plan, valid, test)

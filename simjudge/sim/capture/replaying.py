@@ -238,7 +238,8 @@ def replay(
         SimjudgeError: something cannot be read or written, poses do not suit the frames, or `out` exists.
     """
     target = output_path(Path(out))
-    check_output(target)
+    for written in (target, replay_record_path(target)):
+        check_output(written)
     options = settings.as_settings(CameraPathOptions)
     limits, alignment, offset = options.limits, options.alignment, options.offset
     world = read_replay_scene(str(scene), settings.cones, settings.cone_kinds, alignment, settings.seed)

@@ -154,7 +154,8 @@ def drive(
     """
     target = None if out is None else output_path(Path(out))
     if target is not None:
-        check_output(target)
+        for written in (target, _record_path(target)):
+            check_output(written)
         for line in describe_unfinished(target.parent):
             log(line)
     options = DriveOptions(
@@ -198,10 +199,14 @@ def drive(
                 log(f"{outcome.reason} after {way}, {outcome.frames} frames")
     if target is None:
         return DriveResult(outcome, None, None, time.monotonic() - begin)
-    record_path = target.with_name(f"{target.name}.drive.json")
+    record_path = _record_path(target)
     with atomic_file(record_path) as file:
         file.write_text(json.dumps({**about, "outcome": outcome.as_record()}, indent=2) + "\n", encoding="utf-8")
     return DriveResult(outcome, target, record_path, time.monotonic() - begin)
+
+
+def _record_path(out: Path) -> Path:
+    return out.with_name(f"{out.name}.drive.json")
 
 
 def _run(loop: ClosedLoop, recorder: RecordingThread | None, progress: ProgressBar) -> None:

@@ -14,6 +14,11 @@ MATCH_BY = ("set", "twin", "random")  # What of a reference an image is matched 
 Gains = tuple[float, float, float]
 
 
+def filter_record_path(out: Path) -> Path:
+    """Path of the file that says what `simjudge filter` did."""
+    return out.with_name(f"{out.name}.filter.json")
+
+
 def channel_gains(given: str | Sequence[float]) -> Gains:
     """Gains of red, green and blue."""
     try:

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray, ShortRepr
-from simjudge.core.errors import Losses, ProgressBar, SimjudgeError, UsageError, no_progress
+from simjudge.core.errors import Losses, ProgressBar, SimjudgeError, UsageError, counted, no_progress
 from simjudge.core.files import atomic_file, check_output, hash_files
 from simjudge.core.installed import version
 from simjudge.core.settings import takes_setting_keywords
@@ -29,12 +29,13 @@ from simjudge.data.rosbag2.recorded_poses import header_stamp
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import STORAGE_SUFFIXES, StoredMessage, format_seconds
 from simjudge.data.sets import Topics, find_format, read_clouds, refuse_input_as_output, write_clouds
-from simjudge.sim.sensors.filter_settings import CloudWeatherSettings
+from simjudge.sim.sensors.filter_settings import CloudWeatherSettings, filter_record_path
 from simjudge.sim.sensors.lidar.lidar import Lidar, LidarSpec
 from simjudge.sim.sensors.lidar.lidar_weather import Device, weather_cloud
 from simjudge.sim.sensors.sensor_file import read_sensors
 
-UNREAD = "clouds that cannot be read, left as they are"
+UNREAD = "weather changes of clouds that cannot be read"
+DARK = "returns whose intensity is not a number"
 _RANGES = ("range", "distance")
 """Fields that hold a point's distance, in whatever unit."""
 
@@ -47,13 +48,17 @@ class WeatherCounts:
     returns: int = 0
     lost: int = 0
     of_air: int = 0  # echoes of fog, dust or spray in place of returns
+    dark: int = 0  # lost, because their intensity is not a number; `lost` has them not
 
     def sentence(self) -> str:
         """Returns before, lost, and echoes of what is in the air."""
         share = 100 / max(self.returns, 1)
+        all_lost = "; nothing is left: are coordinates in metres, and is --white the intensity of a white surface?"
         return (
-            f"{self.clouds} clouds, {self.returns} returns: {self.lost} lost ({self.lost * share:.1f} %), "
+            f"{counted(self.clouds, 'clouds')}, {counted(self.returns, 'returns')}: "
+            f"{self.lost} lost ({self.lost * share:.1f} %), "
             f"{self.of_air} replaced by echoes of what is in the air ({self.of_air * share:.1f} %)"
+            f"{all_lost if 0 < self.returns == self.lost else ''}"
         )
 
 
@@ -103,7 +108,8 @@ def weather_clouds(
         raise UsageError("--weather: give a sensor file with a lidar in fog, dust, rain or spray")
     spec = _chosen(settings.weather, settings.lidar)
     changer = _Weather(spec, settings.white, seed)
-    check_output(out)
+    for written in (out, filter_record_path(out)):
+        check_output(written)
     losses = Losses()
     form = find_format(source)
     with progress("weather") as advance:
@@ -125,6 +131,7 @@ def weather_clouds(
             clouds = read_clouds(source, topics)
             losses.extend(write_clouds(_changing(clouds, changer), out, to))
             losses.extend(clouds.losses)
+    losses.add(DARK, str(source), changer.counts.dark)
     facts = {
         "version": version(),
         "source": {"path": str(source), "sha256": hash_files(source)},
@@ -137,7 +144,7 @@ def weather_clouds(
         "of_air": changer.counts.of_air,
         "losses": losses.lines(),
     }
-    with atomic_file(out.with_name(out.name + ".filter.json")) as temporary:
+    with atomic_file(filter_record_path(out)) as temporary:
         temporary.write_text(json.dumps(facts, indent=2) + "\n", encoding="utf-8")
     return WeatheredClouds(out, spec.name, changer.counts, losses)
 
@@ -207,9 +214,11 @@ class _Weather:
             if field in (table.dtype.names or ()) and table[field].ndim == 1:
                 out[field][kept[moved]] = _like(table[field][kept[moved]] * ratio, out[field].dtype)
         lost = np.setdiff1d(rows, kept)
+        dark = int((~np.isfinite(table[name][lost])).sum())
         counts = self.counts
         counts.clouds, counts.returns = counts.clouds + 1, counts.returns + len(rows)
-        counts.lost, counts.of_air = counts.lost + len(lost), counts.of_air + int(found.of_air.sum())
+        counts.lost, counts.dark = counts.lost + len(lost) - dark, counts.dark + dark
+        counts.of_air += int(found.of_air.sum())
         if height > 1:
             # As drivers mark beams without a return, so that every point stays in its row and column.
             for field in "xyz":

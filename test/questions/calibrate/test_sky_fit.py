@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from simjudge.core.errors import SimjudgeError
 from simjudge.questions.calibrate.sky_fit import ClearScene, SkyLight, estimate_sky, hsv_peaks, peak, peak_colour
 from simjudge.sim.scene.clouds import GradientSky
 
@@ -108,6 +109,12 @@ def test_a_saturated_sky_tells_the_least_cover_and_one_brightness():
     np.testing.assert_allclose(again.ground, seen.ground, rtol=0.05)
     assert math.isnan(found.error["cloud_cover"])
     assert "the least that makes it so bright" in found.notes[0]
+
+
+@pytest.mark.parametrize(("value", "how"), [(1.0, "saturated"), (0.0, "black")])
+def test_pictures_that_are_all_saturated_or_black_are_refused(value, how):
+    with pytest.raises(SimjudgeError, match=f"the pictures are {how} in sky and ground"):
+        estimate_sky(SCENE, SkyLight(np.full((4, 3), value), np.full((6, 3), value)))
 
 
 @pytest.mark.parametrize(("sun", "sky"), [(1.3, 1.0), (3.0, 1.0), (0.3, 1.0), (1.0, 3.0), (0.2, 0.2)])

@@ -19,6 +19,7 @@ from simjudge.data.formats.plain_json import write_plain_json
 from simjudge.judging.compare_settings import CompareSettings
 from simjudge.judging.comparison import compare_sets
 from simjudge.method.gap import estimate_gap, gap_behind
+from simjudge.method.patch_size import default_patch
 from simjudge.questions.certify import check as dossier_check
 from simjudge.questions.certify.check import (
     Together,
@@ -228,6 +229,46 @@ def test_an_untouched_dossier_agrees_and_one_signed_again_too(dossier):
     lines, wrong = check_dossier(dossier)
     assert wrong == []
     assert [line for line in lines if "invented boxes" in line] == [f"NOT CHECKED: {dossier_check.UNCHECKED[0]}"]
+
+
+def test_a_patch_that_the_sets_chose_is_chosen_again(made, tmp_path):
+    settings = CompareSettings(draws=60)
+    compare_sets(made / "real.json", made / "sim.json", settings).save(tmp_path / "chosen")
+    certify([tmp_path / "chosen"], tmp_path / "dossier")
+    lines, wrong = check_dossier(tmp_path / "dossier")
+    assert not wrong
+    # Objects are 30 px wide: twice that is over the 240 px of the pictures times 120 / 1280, 1.5 times is the least.
+    assert "chosen: patch 48x48: chosen by the sizes of pictures and objects" in lines
+
+
+def test_a_patch_that_the_sets_do_not_choose_is_said_where_it_is_called_chosen(dossier):
+    file = dossier / "results/first/result.json"
+    said = json.loads(file.read_text())
+    said["parameters"]["patch_chosen"] = True
+    file.write_text(json.dumps(said))
+    sign_again(dossier)
+    lines, _ = check_dossier(dossier)
+    (line,) = (line for line in lines if "patch" in line)
+    assert line.startswith("NOT CHECKED: first: that the sets chose the patch 120x120:")
+    assert line.endswith("alone give 48x48")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_scripts_rule_of_the_patch_is_that_of_comparisons(seed):
+    random = np.random.default_rng(seed)
+    sizes, boxes, frames = [], [], []
+    for _ in range(2):
+        sizes.append(random.integers(200, 4000, (random.integers(1, 6), 2)))
+        frames.append(np.repeat(np.arange(len(sizes[-1])), random.integers(1, 9, len(sizes[-1]))))
+        corner = random.uniform(0, 100, (len(frames[-1]), 2))
+        boxes.append(np.hstack([corner, corner + random.uniform(1, 10 ** random.uniform(0.5, 3), corner.shape)]))
+    table = {
+        "of_a": np.repeat([True, False], [len(each) for each in frames]),
+        "frame": np.concatenate(frames),
+        "size": np.concatenate([size[frame] for size, frame in zip(sizes, frames, strict=True)]),
+        "box": np.concatenate(boxes),
+    }
+    assert dossier_check.chosen_patch(table) == default_patch(sizes, boxes)[0]
 
 
 def test_a_dossier_without_results_is_refused(dossier):

@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import laspy
 import numpy as np
 import pytest
 import trimesh
@@ -140,7 +141,8 @@ def test_motion_during_turns_is_taken_out_unless_asked_otherwise(survey, tmp_pat
     skewed = reconstruct(survey / "survey.mcap", tmp_path / "skewed", deskew=False, far=25.0)
     # Up to 0.4 m of motion puts the pole's points out of its label.
     assert [name.partition(" ")[0] for name in skewed.lost] == ["pole"]
-    assert any("got no shape" in line for line in skewed.sentences())
+    (line,) = skewed.warnings()
+    assert line.startswith("1 of 2 labelled things, hit by fewer than 4 points each: pole")
 
 
 def cube(count=40_000):
@@ -192,6 +194,18 @@ def test_intensities_that_are_all_zero_are_none(tmp_path):
     assert "no intensity above 0: each thing reflects a lidar's light as white paint does" in said[0]
 
 
+def test_points_without_a_number_as_intensity_do_not_make_surfaces_dark(tmp_path):
+    said = []
+    points = cube(900)
+    intensity = np.full(len(points), 60.0)
+    intensity[::2] = np.nan
+    write_pcd(tmp_path / "site.pcd", Cloud(table(points, intensity)))
+    found = read_survey(tmp_path / "site.pcd", SurveyReading(), Losses(), said.append).cloud
+    assert np.allclose(found.reflected, 0.6)
+    assert f"note: {-(-len(points) // 2)} points of {len(points)} of" in said[0]
+    assert "an intensity that is not a number: the median of the others is taken" in said[0]
+
+
 def test_a_pcd_without_intensities_says_that_things_are_white(tmp_path):
     points = cube()
     cloud = np.zeros(len(points), [(name, "f4") for name in "xyz"])
@@ -206,7 +220,6 @@ def test_a_pcd_without_intensities_says_that_things_are_white(tmp_path):
 
 
 def test_las_files_are_read_in_their_scale(tmp_path):
-    laspy = pytest.importorskip("laspy")
     points = cube()
     held = laspy.create(point_format=2)
     held.header.offsets, held.header.scales = [0, 0, 0], [0.001] * 3
@@ -227,6 +240,19 @@ def test_cells_that_had_to_be_larger_are_said(tmp_path, monkeypatch):
     assert "large things with coarser cells, to save memory: 1, up to 0.16 m" in made.sentences()
 
 
+def test_a_cloud_without_points_or_in_another_unit_or_without_things_is_said(tmp_path):
+    for name, points in (("nan", cube(500) * np.nan), ("mm", cube(500) * 1000), ("flat", cube(9000))):
+        write_pcd(tmp_path / f"{name}.pcd", Cloud(table(points[points[:, 2] < 0.02] if name == "flat" else points)))
+    with pytest.raises(SimjudgeError, match=r"nan\.pcd: holds no point to survey; coordinates must be in metres"):
+        reconstruct(tmp_path / "nan.pcd", tmp_path / "out")
+    with pytest.raises(SimjudgeError, match=r"the survey is 1\d+ m x 1\d+ m, .* or coordinates in metres"):
+        reconstruct(tmp_path / "mm.pcd", tmp_path / "out")
+    said = []
+    made = reconstruct(tmp_path / "flat.pcd", tmp_path / "out", log=said.append)
+    assert "nothing stands on the ground: the scene has no things" in made.sentences()
+    assert "half of the points reflect less than 100 % of it" in said[0]
+
+
 def test_what_cannot_be_reconstructed_is_said_and_nothing_is_written(tmp_path, monkeypatch):
     write_clouds(cloud_set([table(cube(500)), table(cube(500))]), tmp_path / "blind", "pcd")
     with pytest.raises(SimjudgeError, match="it is not known where its lidar was"):
@@ -244,6 +270,40 @@ def test_what_cannot_be_reconstructed_is_said_and_nothing_is_written(tmp_path, m
     with pytest.raises(UsageError, match=r"need scikit-image: pip install 'simjudge\[survey\]'"):
         reconstruct(tmp_path / "site.pcd", tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_scans_without_times_are_used_and_the_note_says_so(tmp_path):
+    poses = [Pose((0.1 * number, 0, 2)) for number in range(3)]
+    write_clouds(cloud_set([table(pose.to_body(cube(9000))) for pose in poses], poses), tmp_path / "survey.mcap")
+    said = []
+    made = reconstruct(tmp_path / "survey.mcap", tmp_path / "course", cell=0.1, log=said.append)
+    (line,) = (line for line in said if "motion" in line)
+    assert line.startswith(
+        "note: 3 of 3 scans are used without correction for the lidar's motion, because their points"
+    )
+    assert "no time field" in line
+    assert not made.losses
+
+
+@pytest.mark.parametrize(("clusters", "code", "word"), [(1, 0, ""), (200, 3, "warning: ")])
+def test_a_scene_without_much_of_the_survey_ends_with_exit_code_3_and_one_without_little_does_not(
+    tmp_path, clusters, code, word
+):
+    random = np.random.default_rng(1)
+    middles = np.c_[np.arange(clusters) % 15 * 0.7 - 5, np.arange(clusters) // 15 * 0.7 - 5, np.full(clusters, 2.0)]
+    small = (middles[:, None] + random.normal(0, 0.02, (clusters, 12, 3))).reshape(-1, 3)
+    points = np.concatenate([cube(), small])
+    write_pcd(tmp_path / "site.pcd", Cloud(table(points)))
+    command = [*SIMJUDGE, "reconstruct", tmp_path / "site.pcd", tmp_path / "site", "--cell", "0.1"]
+    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    assert done.returncode == code, done.stderr
+    (line,) = (line for line in done.stderr.splitlines() if "left out" in line)
+    count = int(line.removeprefix(f"{word}left out ").partition(" of ")[0])
+    assert count == pytest.approx(12 * clusters, abs=4)
+    assert f"in {clusters} cluster" in line
+    assert "with fewer than 20 points (--survey-points)" in line
+    facts = json.loads((tmp_path / "site/reconstruction.json").read_text())
+    assert facts["losses"] == [line.removeprefix(f"{word}left out ")]
 
 
 def test_the_command_prints_what_it_made(tmp_path):

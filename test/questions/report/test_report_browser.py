@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,9 @@ import pytest
 from drive_recordings import write_drive
 from made_results import KINDS, made_contexts, made_set, write_result, write_sweep
 from PIL import Image
+from random_frames import made
 
+import simjudge as sj
 from simjudge.questions.compare.page import write_report
 from simjudge.questions.report.report import report
 from simjudge.results.context_table import ContextTable
@@ -164,3 +167,22 @@ def test_the_browser_refuses_what_a_page_would_load(chromium: str, tmp_path: Pat
     html = pages["one"].read_text(encoding="utf-8")
     spoilt.write_text(html.replace("</main>", '<img src="https://127.0.0.1:9/x.png"></main>'), encoding="utf-8")
     assert "CONSOLE" in _run(chromium, tmp_path, spoilt, "--dump-dom").stderr
+
+
+HEADS = """<script>
+const place = document.querySelector(".matrix").closest(".scroll"), row = place.querySelector("tbody tr");
+const left = () => Math.round(row.cells[0].getBoundingClientRect().left - place.getBoundingClientRect().left);
+place.scrollLeft = 1e6;
+document.documentElement.dataset.said = [place.scrollLeft > 100, left(), row.cells.length].join();
+</script>"""
+
+
+def test_row_heads_of_a_wide_matrix_stay_where_it_is_scrolled(chromium: str, tmp_path: Path) -> None:
+    real, *simulated = (replace(made(n, 8), name=f"set {n} {'x' * 60}") for n in range(4))
+    page = tmp_path / "rank.html"
+    sj.rank(real, simulated, patch=40, draws=20).report(page)
+    scripted = tmp_path / "scripted.html"
+    html = re.sub(r"<meta http-equiv[^>]*>", "", page.read_text(encoding="utf-8"))
+    scripted.write_text(html.replace("</body>", HEADS + "</body>"), encoding="utf-8")
+    done = _run(chromium, tmp_path, scripted, "--dump-dom", "--window-size=1280,1000")
+    assert 'data-said="true,0,4"' in done.stdout

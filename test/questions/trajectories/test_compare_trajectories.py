@@ -1,6 +1,7 @@
 """Errors of a localization, real and simulated: what is read, measured, concluded, written and said."""
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.judging.point_metrics import PointSide, sampling_units
 from simjudge.method.verdicts import GAPS, Verdict
-from simjudge.questions.trajectories.page import TRAJECTORIES_PAGE, kinds_table, path_figure
+from simjudge.questions.trajectories.page import TRAJECTORIES_PAGE, kinds_table, map_figure, path_figure
 from simjudge.questions.trajectories.result import error_statistics, load_trajectories
 from simjudge.questions.trajectories.run import compare_runs, earlier_passes
 from simjudge.questions.trajectories.settings import (
@@ -227,15 +228,49 @@ def test_paths_of_the_first_runs_lie_over_each_other_with_their_differences(resu
         first = (poses["side"] == side) & (poses["run"] == 0)
         paths, position, orientation = panels[3 * side : 3 * side + 3]
         true, estimated = paths.get_lines()
-        every = -(-int(first.sum()) // 800)
-        assert np.array_equal(true.get_xdata(), poses["x"][first][::every])
-        assert np.array_equal(estimated.get_ydata(), poses["estimated_y"][first][::every])
+        assert np.array_equal(true.get_xdata(), poses["x"][first])
+        assert np.array_equal(estimated.get_ydata(), poses["estimated_y"][first])
         apart = [poses[f"estimated_{axis}"] - poses[axis] for axis in "xyz"]
-        distance = np.sqrt(sum(part**2 for part in apart))[first][::every]
+        distance = np.sqrt(sum(part**2 for part in apart))[first]
         (line,) = position.get_lines()
         assert line.get_ydata() == pytest.approx(distance)
-        assert np.array_equal(line.get_xdata(), poses["time"][first][::every])
-        assert np.array_equal(orientation.get_lines()[0].get_ydata(), poses["APE rotation"][first][::every])
+        assert np.array_equal(line.get_xdata(), poses["time"][first])
+        assert np.array_equal(orientation.get_lines()[0].get_ydata(), poses["APE rotation"][first])
+
+
+def long_drive(saved, count=60_000):
+    """Poses of a drive of ten hours along a street, with a roundabout of four seconds and a spike of the error."""
+    random = np.random.default_rng(0)
+    time = np.linspace(0, 36_000, count)
+    turn = slice(30_001, 30_008)
+    x, y = time * 0.5, np.zeros(count)
+    angle = np.linspace(0, 2 * np.pi, 9)[1:-1]
+    x[turn] += 900 * np.sin(angle)
+    y[turn] = 900 * (1 - np.cos(angle))
+    error = random.uniform(0, 0.1, count)
+    error[41_113] = 7.0
+    one = {"x": x, "y": y, "z": 0 * x, "time": time, "APE translation": error, "APE rotation": error}
+    one |= {"estimated_x": x, "estimated_y": y + error, "estimated_z": 0 * x, "run": np.zeros(count, np.int64)}
+    table = {name: np.tile(values, 2) for name, values in one.items()} | {"side": np.repeat([0, 1], count)}
+    return SimpleNamespace(file=saved.file, tables={**saved.tables, "poses.parquet": table})
+
+
+def test_a_long_drive_keeps_its_loops_and_its_worst_error(result, tmp_path):
+    saved = long_drive(load_trajectories(result))
+    paths = path_figure(saved)
+    for side in (0, 1):
+        true, position = paths.axes[3 * side].get_lines()[0], paths.axes[3 * side + 1].get_lines()[0]
+        assert true.get_ydata().max() == pytest.approx(1800, rel=0.06)
+        assert position.get_ydata().max() == 7
+    file = tmp_path / "paths.svg"
+    paths.savefig(file, format="svg")
+    # The line is simplified to what can be seen of it.
+    assert file.stat().st_size < 1_000_000
+    for axes in map_figure(saved).axes[:2]:
+        drawn = np.concatenate([part.get_offsets() for part in axes.collections])
+        assert len(drawn) < 3000
+        assert drawn[:, 1].max() == pytest.approx(1800, rel=0.06)
+        assert saved.tables["poses.parquet"]["x"][41_113] in axes.collections[-1].get_offsets()[:, 0]
 
 
 @pytest.mark.parametrize(

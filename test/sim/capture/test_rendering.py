@@ -227,6 +227,7 @@ def test_rows_that_are_no_poses_are_left_out_and_counted(place):
         ("tiny", ["--poses", "random", "-n", "3", "--out", "o.json"], 2, "x.mcap, x.db3"),
         ("tiny", ["--poses", "random", "-n", "3", "--out", "o.mcap", "--valid", "0.2"], 2, "a recording has no sides"),
         ("tiny", ["--poses", "random", "-n", "3", "--out", "there"], 1, "exists already"),
+        ("tiny", ["--poses", "random", "-n", "3", "--out", "told"], 1, "told.render.json: exists already"),
     ],
 )
 def test_bad_requests_are_one_line_and_leave_nothing(place, monkeypatch, capsys, scene, options, code, says):
@@ -234,6 +235,7 @@ def test_bad_requests_are_one_line_and_leave_nothing(place, monkeypatch, capsys,
     (place / "nan.txt").write_text("1 nan 0 0 0 0 0 1\n")
     (place / "words.txt").write_text("once upon a time\n")
     (place / "zero.yaml").write_text(yaml.safe_dump({**CAMERA, "size": [0, 64]}))
+    (place / "told.render.json").write_text("mine")
     (place / "there").mkdir()
     (place / "there" / "file").write_text("mine")
     before = bytes_in(place)

@@ -54,10 +54,14 @@ def test_a_drive_is_summed_up_and_recorded(tmp_path):
     assert len(frames.objects)
     assert (frames.objects.distance > 0.1).all()
     assert (frames.objects.visible >= 0.25).all()
-    # The same command again would write over it.
+    # The same command again would write over it, and another one over its record.
     again = run(tmp_path, "--out", str(out))
     assert again.returncode == 1
     assert "exists already" in again.stderr
+    out.unlink()
+    again = run(tmp_path, "--out", str(out))
+    assert again.returncode == 1
+    assert "drive.mcap.drive.json: exists already" in again.stderr
 
 
 def test_a_drive_that_does_not_finish_is_a_failure_unless_it_was_asked_for(tmp_path, monkeypatch):

@@ -64,6 +64,36 @@ def test_returns_get_weaker_and_lost_as_beer_and_lambert_say(tmp_path, ending):
     assert json.loads((tmp_path / f"{out.name}.filter.json").read_text())["lost"] == lost
 
 
+def test_returns_without_a_number_as_intensity_are_not_the_weathers_losses(tmp_path):
+    cloud = table(np.c_[np.full(10, 5.0), np.arange(10) / 9, np.zeros(10)], 40.0)
+    cloud["intensity"][:3] = np.nan
+    write_clouds(cloud_set([cloud], [Pose()]), tmp_path / "real.mcap")
+    sensors = sensor_file(tmp_path, f"{HAZE} fog: {{density: 1.0e-4}}}}")
+    made = weather_clouds(tmp_path / "real.mcap", tmp_path / "out.mcap", weather=sensors)
+    assert (made.counts.returns, made.counts.lost, made.counts.dark) == (10, 0, 3)
+    assert made.losses.lines()[0].startswith("3 returns whose intensity is not a number: ")
+    assert len(read_clouds(tmp_path / "out.mcap")[0]) == 7
+
+
+def test_a_set_of_which_nothing_is_left_asks_for_its_units(tmp_path):
+    far = table(np.c_[np.linspace(20_000, 30_000, 50), np.zeros(50), np.zeros(50)], 40.0)
+    write_clouds(cloud_set([far], [Pose()]), tmp_path / "mm.mcap")
+    sensors = sensor_file(tmp_path, f"{HAZE} fog: {{density: {DENSITY}}}}}")
+    said = weather_clouds(tmp_path / "mm.mcap", tmp_path / "out.mcap", weather=sensors).counts.sentence()
+    assert said.startswith("1 cloud, 50 returns: 50 lost (100.0 %)")
+    assert "nothing is left: are coordinates in metres" in said
+
+
+def test_a_record_that_is_there_is_not_replaced(tmp_path):
+    write_clouds(cloud_set([sample()], [Pose()]), tmp_path / "real.mcap")
+    (tmp_path / "foggy.mcap.filter.json").write_text("mine")
+    sensors = sensor_file(tmp_path, f"{HAZE} fog: {{density: {DENSITY}}}}}")
+    with pytest.raises(SimjudgeError, match=r"foggy\.mcap\.filter\.json: exists already"):
+        weather_clouds(tmp_path / "real.mcap", tmp_path / "foggy.mcap", weather=sensors)
+    assert (tmp_path / "foggy.mcap.filter.json").read_text() == "mine"
+    assert not (tmp_path / "foggy.mcap").exists()
+
+
 def test_a_grey_wall_is_lost_from_where_its_light_falls_below_the_threshold(tmp_path):
     distance = np.linspace(1, 80, 400)
     source = tmp_path / "wall.mcap"

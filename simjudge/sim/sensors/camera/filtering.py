@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Advance, Log, Losses, ProgressBar, UsageError, no_log, no_progress
-from simjudge.core.files import atomic_file, hash_files
+from simjudge.core.files import atomic_file, check_output, hash_files
 from simjudge.core.frames import FrameSet, LabelPicture, LabelPictures
 from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage
 from simjudge.core.installed import version
@@ -41,7 +41,7 @@ from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.camera_file import read_camera
 from simjudge.sim.sensors.camera.chain import FrameStep, Step, apply_steps, filtered
 from simjudge.sim.sensors.camera.picture_distances import PictureDistances, before_exposure, depth_files
-from simjudge.sim.sensors.filter_settings import FilterSettings
+from simjudge.sim.sensors.filter_settings import FilterSettings, filter_record_path
 
 _EDGE_POINTS = 9  # Points along each edge of a box that are followed
 
@@ -212,6 +212,8 @@ def filter_images(
     described = _described_camera(settings, log)
     _check(settings, described)
     refuse_input_as_output(out, source, *settings.references.values())
+    if out is not None:
+        check_output(filter_record_path(Path(out)))
     frames = as_frames(source, allow_outside=settings.allow_outside, thinning=settings.thinning)
     frames = _with_images(frames, settings)
     if settings.lens is not None:
@@ -391,7 +393,7 @@ def _named(path: Path) -> dict[str, str]:
 
 
 def _write_provenance(out: Path, content: dict[str, object]) -> None:
-    with atomic_file(out.with_name(out.name + ".filter.json")) as temporary:
+    with atomic_file(filter_record_path(out)) as temporary:
         temporary.write_text(json.dumps(content, indent=2) + "\n", encoding="utf-8")
 
 

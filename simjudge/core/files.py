@@ -121,6 +121,21 @@ def check_output(path: Path, is_own: Callable[[Path], bool] | None = None, *, ov
     return True
 
 
+_RECORD_HEAD = '{\n  "'
+"""How the files begin that say how an output was made: JSON, two blanks deep."""
+
+
+def check_output_and_record(out: Path, record_path: Callable[[Path], Path]) -> None:
+    """Make sure that neither an output nor the file beside it that says how it was made replaces anything.
+
+    A record without its output is what a killed command leaves behind, and is replaced.
+    """
+    check_output(out)
+    if not out.name:
+        raise UsageError(f"{out}: an output needs a name of its own")
+    check_output(record_path(out), lambda path: begins_with(path, _RECORD_HEAD))
+
+
 def check_output_folder(folder: Path, own: Collection[str], noun: str) -> bool:
     """Refuse a folder for outputs that holds what no earlier output has; whether it holds an earlier one.
 

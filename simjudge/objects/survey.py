@@ -33,8 +33,8 @@ from simjudge.objects.series import ScanPoses
 from simjudge.objects.settings import LidarObjectSettings, SurveySettings
 
 MOST_CELLS = 4_000_000
-MOST_OPENING = 3e11
-"""Cells times cells of the disks that open them: minutes of computing time."""
+MOST_OPENING = 6e12
+"""Cells times cells of the disks that open them: an hour of computing time, some 1.3e9 a second."""
 LOW_SLOPE = 5.0
 """Slope above which a single low cell is an outlier (500 %)."""
 HEIGHT_SCALE = 1.25

@@ -183,7 +183,7 @@ def _joined(parts: list[Any]) -> Any:
 def _reflected(
     intensity: npt.NDArray[Any] | None, white: float | None, name: str, instead: str, log: Log
 ) -> FloatArray | None:
-    if intensity is None or not (np.nan_to_num(intensity) > 0).any():
+    if intensity is None or not (np.isfinite(intensity) & (intensity > 0)).any():
         lacks = "no intensities" if intensity is None else "no intensity above 0"
         log(f"note: {name} has {lacks}: each thing reflects a lidar's light as {instead} does")
         return None

@@ -91,7 +91,10 @@ def test_a_record_that_is_there_is_not_replaced(source, tmp_path):
     (tmp_path / "out.filter.json").write_text("mine")
     done = run(source, tmp_path / "out", "--to", "yolo", "--blur", "1")
     assert done.returncode == 1
-    assert "out.filter.json: exists already; choose another name or remove it" in done.stderr
+    assert (
+        "out.filter.json: exists already and is not an earlier output of this command; choose another name"
+        in done.stderr
+    )
     assert (tmp_path / "out.filter.json").read_text() == "mine"
     assert not (tmp_path / "out").exists()
 
@@ -204,7 +207,7 @@ def test_weather_before_recorded_clouds_says_what_became_of_the_returns(tmp_path
     wet.write_text(f"roof: {{{lidar}, fog: {{density: 0.05}}}}\n")
     done = run(tmp_path / "real.mcap", tmp_path / "foggy.mcap", "--weather", wet)
     lost = int((0.4 * np.exp(-0.1 * np.linalg.norm(points, axis=1)) < 0.05).sum())
-    said = f"weather of roof: 1 clouds, 400 returns: {lost} lost ({lost / 4:.1f} %), 0 replaced by echoes"
+    said = f"weather of roof: 1 cloud, 400 returns: {lost} lost ({lost / 4:.1f} %), 0 replaced by echoes"
     assert done.returncode == 0
     assert said in " ".join(done.stderr.split())
     mixed = run(tmp_path / "real.mcap", tmp_path / "b.mcap", "--weather", wet, "--blur", "1")

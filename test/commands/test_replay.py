@@ -353,7 +353,11 @@ def test_poses_beside_the_scene_are_told(folder, tmp_path):
     ("options", "code", "said"),
     [
         (["--out", "real.mcap"], 1, "real.mcap: exists already; choose another name or remove it"),
-        (["--out", "told.mcap"], 1, "told.mcap.replay.json: exists already; choose another name or remove it"),
+        (
+            ["--out", "told.mcap"],
+            1,
+            "told.mcap.replay.json: exists already and is not an earlier output",
+        ),
         (["--vehicle", "art1", "--mount", "body"], 2, "--vehicle brings a mount for the camera"),
         (
             ["--mount", "0,0"],

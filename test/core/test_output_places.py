@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
-from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import atomic_file, atomic_folder, check_output
+from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.files import atomic_file, atomic_folder, check_output, check_output_and_record
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
 from simjudge.data.rosbag2.live_recording import record_messages, recover
@@ -159,3 +160,25 @@ def test_a_dangling_link_counts_as_there(tmp_path):
     with atomic_file(tmp_path / "x") as temporary:
         temporary.write_text("y")
     assert not (tmp_path / "nothing").exists()
+
+
+def test_a_record_without_its_output_is_what_a_killed_command_leaves_and_no_obstacle(tmp_path):
+    def record(out):
+        return out.with_name(f"{out.name}.render.json")
+
+    out = tmp_path / "set"
+    check_output_and_record(out, record)
+    record(out).write_text(json.dumps({"version": "0.2.0"}, indent=2))
+    check_output_and_record(out, record)
+    record(out).write_text("mine")
+    with pytest.raises(SimjudgeError, match=r"set.render.json: exists already and is not an earlier output"):
+        check_output_and_record(out, record)
+    out.write_text("")
+    with pytest.raises(SimjudgeError, match="set: exists already"):
+        check_output_and_record(out, record)
+
+
+def test_the_working_folder_is_no_output(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError, match="a name of its own"):
+        check_output_and_record(Path(), lambda out: out.with_name("x"))

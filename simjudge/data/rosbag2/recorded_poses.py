@@ -71,7 +71,8 @@ def choose_pose_topic(recording: Recording, topic: str | None) -> str:
 
     An Odometry that tf only repeats counts as the only one: its body hangs directly below the Odometry's frame in tf,
     and that frame is the root of tf's tree, or the same by static links (`map` of a simulated drive, REP 105). The
-    Odometry of a namespace beside the same without one (/leader/vehicle/odometry, /vehicle/odometry) is another car's.
+    Odometry of a namespace beside the same without one (/leader/vehicle/odometry, /vehicle/odometry) is another car's
+    where its body's frame is of that namespace too (leader/base_link).
     """
     topics, where = pose_topics(recording), recording.path
     held = ", ".join(f"{name} ({kind})" for name, kind in topics.items())
@@ -84,13 +85,25 @@ def choose_pose_topic(recording: Recording, topic: str | None) -> str:
         wanted = "PoseStamped, PoseWithCovarianceStamped, Odometry or tf"
         every = ", ".join(recording.topics) or "no topic at all"
         raise SimjudgeError(f"{where}: holds no poses ({wanted}); it holds {every}")
-    odometries = [name for name, kind in topics.items() if kind == ODOMETRY]
-    others = {name for name in odometries for own in odometries if name != own and name.endswith(own)}
+    others = _odometries_of_other_cars(recording, [name for name, kind in topics.items() if kind == ODOMETRY])
     topics = {name: kind for name, kind in topics.items() if name not in others}
     single = next(iter(topics)) if len(topics) == 1 else _repeated_by_tf(recording, topics)
     if single is None:
         raise SimjudgeError(f"{where}: several topics of poses; choose one with --poses TOPIC: {held}")
     return single
+
+
+def _odometries_of_other_cars(recording: Recording, names: Sequence[str]) -> set[str]:
+    """Topics that are another of the topics in a namespace, and whose body has a frame of this namespace."""
+    out = set()
+    for name in names:
+        spaces = [name.removesuffix(own).strip("/") for own in names if name != own and name.endswith(own)]
+        if spaces:
+            first = next((message for _, message in decoded_messages(recording, {name}, Losses())), None)
+            body = "" if first is None else str(first.child_frame_id).lstrip("/")
+            if any(body.startswith(f"{space}/") for space in spaces):
+                out.add(name)
+    return out
 
 
 def _repeated_by_tf(recording: Recording, topics: dict[str, str]) -> str | None:

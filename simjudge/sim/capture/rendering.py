@@ -15,7 +15,7 @@ from pathlib import Path
 import cv2
 
 from simjudge.core.errors import Advance, Log, Losses, ProgressBar, SimjudgeError, UsageError, no_log, no_progress
-from simjudge.core.files import check_output, output_path
+from simjudge.core.files import check_output_and_record, output_path
 from simjudge.core.installed import DEFAULT_CAMERA
 from simjudge.core.processes import serve_parent
 from simjudge.core.settings import takes_setting_keywords
@@ -199,8 +199,7 @@ def render(
         )
     if (settings.valid or settings.test) and target.suffix:
         raise UsageError(f"--valid, --test: a recording has no sides; {target} would have to be a folder")
-    for written in (target, render_record_path(target)):
-        check_output(written)
+    check_output_and_record(target, render_record_path)
     seed, mount, poses, scenes = settings.seed, settings.mount, settings.poses, settings.scenes
     described = read_scene(scene, seed)
     log_standing_cars(described, log)
@@ -265,8 +264,7 @@ def render_plans(  # noqa: PLR0913 - the options of the command
 ) -> RenderResult:
     """Render what is planned: see `render`."""
     target, losses = output_path(Path(out)), Losses() if losses is None else losses
-    for written in (target, render_record_path(target)):
-        check_output(written)
+    check_output_and_record(target, render_record_path)
     plan = plans[0]
     jobs = _possible_jobs(jobs, plans, log)
     sides = assign_sides(plan, valid, test)

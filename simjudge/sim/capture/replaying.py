@@ -15,7 +15,7 @@ from typing import Any
 
 from simjudge.core.arrays import hash_value
 from simjudge.core.errors import Advance, Log, Losses, ProgressBar, SimjudgeError, UsageError, no_log, no_progress
-from simjudge.core.files import check_output, output_path, record_beside
+from simjudge.core.files import check_output_and_record, output_path, record_beside
 from simjudge.core.installed import version
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import JsonMapping
@@ -238,8 +238,7 @@ def replay(
         SimjudgeError: something cannot be read or written, poses do not suit the frames, or `out` exists.
     """
     target = output_path(Path(out))
-    for written in (target, replay_record_path(target)):
-        check_output(written)
+    check_output_and_record(target, replay_record_path)
     options = settings.as_settings(CameraPathOptions)
     limits, alignment, offset = options.limits, options.alignment, options.offset
     world = read_replay_scene(str(scene), settings.cones, settings.cone_kinds, alignment, settings.seed)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from simjudge.core.arrays import hash_value
 from simjudge.core.errors import Log, ProgressBar, UsageError, no_log, no_progress
-from simjudge.core.files import atomic_file, check_output, output_path
+from simjudge.core.files import atomic_file, check_output_and_record, output_path
 from simjudge.core.installed import DEFAULT_CAMERA, version
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.rosbag2.live_recording import describe_unfinished, record_messages
@@ -154,8 +154,7 @@ def drive(
     """
     target = None if out is None else output_path(Path(out))
     if target is not None:
-        for written in (target, _record_path(target)):
-            check_output(written)
+        check_output_and_record(target, _record_path)
         for line in describe_unfinished(target.parent):
             log(line)
     options = DriveOptions(

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.core.errors import Losses, ProgressBar, SimjudgeError, UsageError, counted, no_progress
-from simjudge.core.files import atomic_file, check_output, hash_files
+from simjudge.core.files import atomic_file, check_output_and_record, hash_files
 from simjudge.core.installed import version
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.clouds import INTENSITIES, Cloud, CloudSet, Table, lidar_points
@@ -108,8 +108,7 @@ def weather_clouds(
         raise UsageError("--weather: give a sensor file with a lidar in fog, dust, rain or spray")
     spec = _chosen(settings.weather, settings.lidar)
     changer = _Weather(spec, settings.white, seed)
-    for written in (out, filter_record_path(out)):
-        check_output(written)
+    check_output_and_record(out, filter_record_path)
     losses = Losses()
     form = find_format(source)
     with progress("weather") as advance:

@@ -203,12 +203,20 @@ def test_an_odometry_that_tf_repeats_is_the_only_one(tmp_path):
 def test_the_odometry_of_another_car_of_a_simulated_drive_is_not_chosen(tmp_path):
     """It is the same topic in the car's namespace; the first car's own frame of tf is the other's sibling."""
     rows = [("/vehicle/odometry", stamp, odometry(stamp, at(stamp))) for stamp in STAMPS]
-    rows += [("/leader/vehicle/odometry", stamp, odometry(stamp, Pose((9, 0, 0)))) for stamp in STAMPS]
+    other = [odometry(stamp, Pose((9, 0, 0)), "odom", "leader/base_link") for stamp in STAMPS]
+    rows += [("/leader/vehicle/odometry", stamp, message) for stamp, message in zip(STAMPS, other, strict=True)]
     for frame, pose in (("base_link", at), ("leader/base_link", lambda _: Pose((9, 0, 0)))):
         rows += [("/tf", stamp, transforms((stamp, "odom", frame, pose(stamp)))) for stamp in STAMPS]
     bag = write_messages(tmp_path / "bag", sorted(rows, key=lambda row: row[1]))
     assert read_poses(bag).topic == "/vehicle/odometry"
     assert read_poses(bag, "/leader/vehicle/odometry").trajectory.position[3].tolist() == [9, 0, 0]
+
+
+def test_another_odometry_of_the_same_robot_must_be_chosen_from(tmp_path):
+    """Ground truth, or wheels beside a filter: a longer name alone says nothing of the body."""
+    rows = [(name, stamp, odometry(stamp, at(stamp))) for stamp in STAMPS for name in ("/odom", "/ground_truth/odom")]
+    with pytest.raises(SimjudgeError, match="several topics of poses"):
+        read_poses(write_messages(tmp_path / "bag", rows))
 
 
 def test_two_cars_in_namespaces_of_their_own_must_be_chosen_from(tmp_path):

@@ -59,6 +59,7 @@ def test_a_drive_is_summed_up_and_recorded(tmp_path):
     assert again.returncode == 1
     assert "exists already" in again.stderr
     out.unlink()
+    out.with_name("drive.mcap.drive.json").write_text("mine")
     again = run(tmp_path, "--out", str(out))
     assert again.returncode == 1
     assert "drive.mcap.drive.json: exists already" in again.stderr

@@ -18,7 +18,7 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Advance, Log, Losses, ProgressBar, UsageError, no_log, no_progress
-from simjudge.core.files import atomic_file, check_output, hash_files
+from simjudge.core.files import atomic_file, check_output_and_record, hash_files
 from simjudge.core.frames import FrameSet, LabelPicture, LabelPictures
 from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage
 from simjudge.core.installed import version
@@ -213,7 +213,7 @@ def filter_images(
     _check(settings, described)
     refuse_input_as_output(out, source, *settings.references.values())
     if out is not None:
-        check_output(filter_record_path(Path(out)))
+        check_output_and_record(Path(out), filter_record_path)
     frames = as_frames(source, allow_outside=settings.allow_outside, thinning=settings.thinning)
     frames = _with_images(frames, settings)
     if settings.lens is not None:

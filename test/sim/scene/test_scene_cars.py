@@ -145,6 +145,21 @@ def test_a_vehicle_is_a_file_beside_the_scene_that_names_it_wherever_simjudge_ru
         read_scene(path)
 
 
+def test_a_vehicle_that_is_not_there_may_be_replaced(tmp_path):
+    base, path = tmp_path / "base.yaml", tmp_path / "scene.yaml"
+    base.write_text("extends: lab\nvehicle: gone.yaml\ncars:\n  it: {at: [1, 2], vehicle: {one_of: [gone, art1]}}\n")
+    path.write_text("extends: base.yaml\nvehicle: art1\ncars: {it: {vehicle: compact}, more: {at: [3, 1]}}\n")
+    scene = read_scene(path)
+    assert (scene.vehicle, [car.vehicle for car in scene.cars]) == ("art1", ["compact", "art1"])
+    path.write_text("extends: base.yaml\ncars: {it: {vehicle: compact}}\n")
+    with pytest.raises(SimjudgeError, match=r"base\.yaml:2: vehicle: gone\.yaml: neither a file nor"):
+        read_scene(path)
+    path.write_text("extends: base.yaml\nvehicle: art1\ncars: {more: {at: [3, 1]}}\n")
+    assert read_scene(path, 0).cars[0].vehicle == "art1"
+    with pytest.raises(SimjudgeError, match=r"base\.yaml:4: cars\.it\.vehicle\.one_of\[0\]: gone: neither a file nor"):
+        read_scene(path, 2)
+
+
 BACK = [(0.1 * k, -0.05 * k, 1, 0, 0, 0, 0, 1) for k in range(50)]
 AHEAD = [(0.1 * k, 0.05 * k, 1, 0, 0, 0, 0, 1) for k in range(50)]
 AT_REST = [(0.1 * k, 0, 1, 0, 0, 0, 0, 1) for k in range(50)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import math
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -139,7 +140,7 @@ def _recorded_route(document: SceneDocument, fields: CarDriveFields, location: L
     except SimjudgeError as error:
         raise document.error(location, str(error)) from error
     for lost in losses.lines():
-        _log.warning("%s: cars: left out: %s", document.path, lost)
+        _say_left_out(str(fields.file), lost)
     if not trajectory.is_timed:
         raise document.error(location, f"{fields.file} has no times; a trajectory with stamps is needed")
     flat = trajectory.position[:, :2]
@@ -165,6 +166,12 @@ def _recorded_route(document: SceneDocument, fields: CarDriveFields, location: L
     before, after = np.maximum(time - _AROUND, 0.0), np.minimum(time + _AROUND, time[-1])
     speed = (np.interp(after, time, along) - np.interp(before, time, along)) / (after - before)
     return CarRoute(course, np.zeros((1, 2)), np.stack([time, along, speed], 1))
+
+
+@cache  # a scene is read many times
+def _say_left_out(file: str, lost: str) -> None:
+    """Say what cannot be used of a recorded trajectory, once in a process."""
+    _log.warning("cars: %s: left out: %s", file, lost)
 
 
 def _points_apart(positions: FloatArray) -> IntArray:

@@ -141,7 +141,7 @@ def _link(source: Path, target: Path) -> None:
 
 _KINDS = {"scene": SCENE, "sensors": SENSORS}
 """Arguments that name files that come with simjudge, or are paths."""
-_DIGESTS = {"camera": camera_digest, "vehicle": vehicle_digest}
+_DIGESTS = {"camera": camera_digest, "lens": camera_digest, "vehicle": vehicle_digest}
 """Likewise, of files that may name further ones."""
 _SCENES = {"courses", "scenes"}
 """Arguments that name several scenes: a scene counts with all that it extends."""
@@ -168,7 +168,8 @@ def _content(key: str, value: Any, seed: Any, digests: Mapping[str, str], files:
         return [digests[value.step], value.file]
     of_parts = "scene" if key in _SCENES else None
     if isinstance(value, Mapping):
-        return {name: _content(of_parts or name, item, seed, digests, files) for name, item in value.items()}
+        # The names in a table are the study's own; a set called lens is no camera's file.
+        return {name: _content(of_parts or "", item, seed, digests, files) for name, item in value.items()}
     if isinstance(value, list):
         return [_content(of_parts or key, item, seed, digests, files) for item in value]
     return _file_content(key, value, seed, files)

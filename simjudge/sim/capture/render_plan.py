@@ -22,6 +22,7 @@ from simjudge.sim.scene.scene_changes import LightFactors
 from simjudge.sim.sensors.camera.camera import Camera
 from simjudge.sim.sensors.camera.rig import MountedCamera
 from simjudge.sim.sensors.sensor_spec import SensorSpec
+from simjudge.sim.vehicle.other_cars import read_other_cars
 from simjudge.sim.vehicle.vehicle import Vehicle
 
 
@@ -102,8 +103,9 @@ class PlacedScene:
 
     def __init__(self, plan: RenderPlan) -> None:
         self._plan, self._placement = plan, 0
-        self.engine: Engine = make_engine(plan.engine, self._read(0))
-        self._digest = hash_value(replace(self.engine.scene, seed=0))
+        scene = self._read(0)
+        self.engine: Engine = make_engine(plan.engine, scene)
+        self._digest = _placed_digest(scene)
 
     def close(self) -> None:
         """Close the engine."""
@@ -114,7 +116,7 @@ class PlacedScene:
         placement = self._plan.placement(index)
         if placement != self._placement:
             scene = self._read(placement)
-            digest = hash_value(replace(scene, seed=0))
+            digest = _placed_digest(scene)
             if digest != self._digest:  # a scene without anything random stays as it is
                 self.engine.close()
                 self.engine, self._digest = make_engine(self._plan.engine, scene), digest
@@ -123,6 +125,12 @@ class PlacedScene:
 
     def _read(self, placement: int) -> Scene:
         return self._plan.light.apply(read_scene(self._plan.scene, self._plan.scene_seed(placement)))
+
+
+def _placed_digest(scene: Scene) -> str:
+    """A fingerprint of a scene as it was placed, with what its cars' files say."""
+    whole, cars = read_other_cars(scene)
+    return hash_value([replace(whole, seed=0), [car.vehicle for car in cars]])
 
 
 def describe_rendering(plan: RenderPlan, engine: Engine) -> dict[str, object]:

@@ -57,6 +57,7 @@ from simjudge.sim.sensors.camera.rig import MountedCamera, read_rig
 from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.sensors.sensor_spec import SensorSpec
 from simjudge.sim.vehicle.line_driver import StraightDriver
+from simjudge.sim.vehicle.other_cars import read_other_cars
 from simjudge.sim.vehicle.vehicle import DEFAULT_CAR, Vehicle, read_vehicle
 
 # Seconds between samples of the motion of a car that is driven straight: its poses are to move a virtual sensor.
@@ -330,6 +331,8 @@ def describe_drive(options: DriveOptions, loop: ClosedLoop) -> dict[str, object]
         "labels": {"min_size": options.labelling.min_size, "min_visible": options.labelling.min_visible},
         "laps": loop.limits.laps,
     }
+    if scene.cars:
+        about["cars"] = {car.name: hash_value(car.vehicle) for car in read_other_cars(scene)[1]}
     if [mounted.name for mounted in loop.cameras] != [CAMERA]:
         about["cameras"] = {
             mounted.name: {"name": mounted.camera.name, "path": str(mounted.camera.path), "sha256": hash_value(mounted)}

@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import math
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
+from scipy.signal import savgol_filter
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.documents import Location
@@ -17,7 +19,7 @@ from simjudge.data.rosbag2.storage import is_recording
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.sim.scene.course_progress import CourseProgress
 from simjudge.sim.scene.forms import Forms
-from simjudge.sim.scene.ground import Ground, build_line, offset_line, resample, tightest_radius
+from simjudge.sim.scene.ground import Ground, build_line, offset_line, resample
 from simjudge.sim.scene.model import NO_INSTANCE, STOPPED, CarRoute, Course, SceneCar, Thing
 from simjudge.sim.scene.scene_fields import MOST_INSTANCES, named_vehicle
 from simjudge.sim.scene.scene_file import CarDriveFields, SceneCarFields, SceneDocument
@@ -26,6 +28,8 @@ _log = logging.getLogger(__name__)
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _AHEAD = 2000.0  # Metres of a line straight ahead
 _STEP = 0.1  # Metres between the points of a recorded line, at least
+_SMOOTH = 1.0  # Metres of a recorded line, at least, over which it is made smooth before another runs beside it
+_POSES_AT_LEAST = 4  # Steps between poses, likewise
 _AROUND = 0.1  # Seconds before and after a pose over which its speed is taken
 _BACKWARDS = 0.1  # Share of a trajectory's length that may be driven backwards: noise of poses at rest
 _MOST_TURNED = math.radians(135)  # Between where a car faces and where its line leads, at its start
@@ -111,24 +115,33 @@ def _route(
         line, closed = course.centre_line, course.closed
     else:
         raise document.error((*location, "along"), "the scene has no course; give a path instead")
-    if fields.left and _folds(line, fields.left, closed=closed):
-        radius = tightest_radius(line, closed=closed)
-        message = (
-            f"{fields.left:g} m is beyond the centre of the line's tightest bend; less than {radius:.2f} is needed"
-        )
-        raise document.error((*location, "left"), message)
+    course = _course(document, line, fields.left, (*location, "left"), closed=closed)
     speeds = [(0.0, 0.0), *fields.speeds] if fields.speeds is not None else [(0.0, fields.speed or 0.0)]
-    return CarRoute(_course(line, fields.left, closed=closed), np.array(speeds))
+    return CarRoute(course, np.array(speeds))
 
 
-def _folds(line: FloatArray, left: float, *, closed: bool) -> bool:
-    """Whether the line beside a line runs back somewhere, inside a bend that is tighter than the distance."""
+def _course(
+    document: SceneDocument, line: FloatArray, left: float, location: Location, *, closed: bool = False, over: int = 1
+) -> Course:
+    """The line beside a line, unless it runs back somewhere inside a bend: from a point to that so many further."""
+    if not left:
+        return Course(line, 0.0, closed=closed)
     beside = offset_line(line, left, closed=closed)
-    return bool(np.any(np.einsum("ij,ij->i", np.diff(beside, axis=0), np.diff(line, axis=0)) <= 0))
+    way = line[over:] - line[:-over]
+    least = float(np.min(np.sum((beside[over:] - beside[:-over]) * way, 1) / np.sum(way * way, 1)))
+    if least <= 0:
+        radius = abs(left) / (1 - least)
+        message = f"{left:g} m is beyond the centre of the line's tightest bend; less than {radius:.2f} is needed"
+        raise document.error(location, message)
+    return Course(beside, 0.0, closed=closed)
 
 
-def _course(line: FloatArray, left: float, *, closed: bool = False) -> Course:
-    return Course(offset_line(line, left, closed=closed) if left else line, 0.0, closed=closed)
+def _smooth(line: FloatArray, span: float) -> tuple[FloatArray, int]:
+    """A recorded line, evenly spaced, without noise: cubics over so many metres, twice; and half of their points."""
+    half = min(round(span / _STEP / 2), (len(line) - 1) // 2)
+    for _ in range(2 if half > 1 else 0):
+        line = savgol_filter(line, 2 * half + 1, 3, axis=0)
+    return line, max(half, 1)
 
 
 def _recorded_route(document: SceneDocument, fields: CarDriveFields, location: Location) -> CarRoute:
@@ -139,7 +152,7 @@ def _recorded_route(document: SceneDocument, fields: CarDriveFields, location: L
     except SimjudgeError as error:
         raise document.error(location, str(error)) from error
     for lost in losses.lines():
-        _log.warning("%s: cars: left out: %s", document.path, lost)
+        _say_left_out(str(fields.file), lost)
     if not trajectory.is_timed:
         raise document.error(location, f"{fields.file} has no times; a trajectory with stamps is needed")
     flat = trajectory.position[:, :2]
@@ -153,7 +166,10 @@ def _recorded_route(document: SceneDocument, fields: CarDriveFields, location: L
         message = f"{fields.file} goes backwards for {100 * backwards:.0f} % of its way; these drivers only drive ahead"
         raise document.error(location, message)
     line = resample(flat[kept], _STEP)
-    course = _course(line, fields.left)
+    beside, half = line, 1
+    if fields.left:  # far from a line, noise of its direction is large
+        beside, half = _smooth(line, max(_SMOOTH, _POSES_AT_LEAST * float(np.median(lengths)), abs(fields.left)))
+    course = _course(document, beside, fields.left, (*location[:-1], "left"), over=half)
     ends = np.concatenate([[0.0], np.cumsum(lengths)])
     piece = np.clip(np.searchsorted(kept, np.arange(len(flat)), side="right") - 1, 0, len(steps) - 1)
     share = np.einsum("ij,ij->i", flat - flat[kept[piece]], steps[piece]) / lengths[piece] ** 2
@@ -165,6 +181,12 @@ def _recorded_route(document: SceneDocument, fields: CarDriveFields, location: L
     before, after = np.maximum(time - _AROUND, 0.0), np.minimum(time + _AROUND, time[-1])
     speed = (np.interp(after, time, along) - np.interp(before, time, along)) / (after - before)
     return CarRoute(course, np.zeros((1, 2)), np.stack([time, along, speed], 1))
+
+
+@cache  # a scene is read many times
+def _say_left_out(file: str, lost: str) -> None:
+    """Say what cannot be used of a recorded trajectory, once in a process."""
+    _log.warning("cars: %s: left out: %s", file, lost)
 
 
 def _points_apart(positions: FloatArray) -> IntArray:

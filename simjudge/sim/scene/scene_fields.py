@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -48,8 +48,9 @@ class SceneContent(NamedTuple):
 
 def read_content(path: Path, seed: int) -> SceneContent:
     """All fields of a scene's file, those it extends among them, with everything drawn and paths made whole."""
-    content, sources = _extended(path, ())
-    drawn: dict[str, object] = _Draws(path, sources, seed).drawn(content, ())
+    missing: dict[str, SimjudgeError] = {}
+    content, sources = _extended(path, (), missing)
+    drawn: dict[str, object] = _Draws(path, sources, seed, missing).drawn(content, ())
     return SceneContent(drawn, sources)
 
 
@@ -58,13 +59,16 @@ def random_of(seed: int, where: str) -> np.random.Generator:
     return np.random.default_rng([seed, zlib.crc32(where.encode())])
 
 
-def _extended(path: Path, before: tuple[Path, ...]) -> tuple[Json, tuple[YamlFile, ...]]:
+def _extended(
+    path: Path, before: tuple[Path, ...], missing: dict[str, SimjudgeError]
+) -> tuple[Json, tuple[YamlFile, ...]]:
+    """What a file says, merged with what it extends, and the files; vehicles that are not there go into `missing`."""
     file = read_yaml(path)
     if len(before) > _DEEPEST or path.resolve() in before:
         raise SimjudgeError(f"{before[0]}: extends: it comes back to itself through {path.name}; break the circle")
     if not isinstance(file.content, dict):
         raise SimjudgeError(f"{path}: no scene: fields such as things and lights are needed")
-    content: Json = _with_whole_paths(file.content, file)
+    content: Json = _with_whole_paths(file.content, file, missing)
     if "extends" not in content:
         return content, (file,)
     given = content.pop("extends")
@@ -74,25 +78,27 @@ def _extended(path: Path, before: tuple[Path, ...]) -> tuple[Json, tuple[YamlFil
         base = find_file(given, SCENE, path.parent)
     except UsageError as error:
         raise error_at(path, (file,), ("extends",), str(error)) from error
-    found, sources = _extended(base, (*before, path.resolve()))
+    found, sources = _extended(base, (*before, path.resolve()), missing)
     found.pop("name", None)
     merged: Json = _merged(found, content)
     return merged, (file, *sources)
 
 
-def _with_whole_paths(content: Any, file: YamlFile, location: Location = ()) -> Any:
+def _with_whole_paths(content: Any, file: YamlFile, missing: dict[str, SimjudgeError], location: Location = ()) -> Any:
     if isinstance(content, list):
-        return [_with_whole_paths(item, file, (*location, number)) for number, item in enumerate(content)]
+        return [_with_whole_paths(item, file, missing, (*location, n)) for n, item in enumerate(content)]
     if isinstance(content, dict):
-        return {key: _with_whole_paths(value, file, (*location, str(key))) for key, value in content.items()}
-    field, folder = file_field(location) if isinstance(content, str) else "", file.path.parent
-    if field != "vehicle":
-        return str(folder / content) if field else content
-    try:
-        found = find_file(content, VEHICLE, folder)
-    except UsageError as error:
-        raise error_at(file.path, (file,), location, str(error)) from error
-    return str(found) if is_file(folder / content) else found.stem
+        return {key: _with_whole_paths(item, file, missing, (*location, str(key))) for key, item in content.items()}
+    field = file_field(location) if isinstance(content, str) else ""
+    if not field:
+        return content
+    whole = file.path.parent / content
+    if field == "vehicle" and not is_file(whole):
+        try:
+            return find_file(content, VEHICLE, file.path.parent).stem
+        except UsageError as error:  # refused only where no other file replaces it, and it is drawn
+            missing.setdefault(str(whole), error_at(file.path, (file,), location, str(error)))
+    return str(whole)
 
 
 def file_field(location: Location) -> str:
@@ -117,14 +123,18 @@ def _is_draw(content: Json) -> bool:
 
 
 class _Draws:
-    """Puts what the seed draws in place of each draw."""
+    """Puts what the seed draws in place of each draw; refuses vehicles that are not there (the errors by path)."""
 
-    def __init__(self, path: Path, sources: Sequence[YamlFile], seed: int) -> None:
-        self._path, self._sources, self._seed = path, sources, seed
+    def __init__(
+        self, path: Path, sources: Sequence[YamlFile], seed: int, missing: Mapping[str, SimjudgeError]
+    ) -> None:
+        self._path, self._sources, self._seed, self._missing = path, sources, seed, missing
 
     def drawn(self, content: Any, location: tuple[int | str, ...]) -> Any:
         if isinstance(content, list):
             return [self.drawn(item, (*location, number)) for number, item in enumerate(content)]
+        if isinstance(content, str) and content in self._missing and file_field(location) == "vehicle":
+            raise self._missing[content]
         if not isinstance(content, dict):
             return content
         if set(content) == {"between"}:

@@ -8,7 +8,7 @@ import pytest
 from simjudge_command import SIMJUDGE
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.installed import STUDY, VEHICLE, find_file
+from simjudge.core.installed import CALIBRATION, STUDY, VEHICLE, find_file
 from simjudge.questions.study.file import read_study
 from simjudge.questions.study.policy_study import drive_trials, find_policies
 from simjudge.questions.study.run import step_digests
@@ -93,6 +93,26 @@ def test_a_step_counts_with_the_cameras_of_its_rig_and_the_parts_of_its_vehicle(
     assert (seen["a"] != before["a"], seen["named"] == before["named"]) == (True, True)
     part.write_text('{"Name": "another"}')
     assert digests()["a"] != seen["a"]
+
+
+def test_a_filter_counts_with_the_calibration_of_its_lens_and_a_set_may_be_called_lens(tmp_path):
+    calibration = tmp_path / "calibration.yaml"
+    calibration.write_text(find_file("art1_camera", CALIBRATION).read_text())
+    (tmp_path / "eye.yaml").write_text("calibration: calibration.yaml\nrate: 10\n")
+    (tmp_path / "x.yaml").write_text(
+        "title: x\nsizes: {small: {}}\nsteps:\n"
+        "  a: {filter: {source: {step: c}, lens: eye.yaml}}\n"
+        "  b: {ablation: {predictions: {net: {lens: {step: a}}}, changes: {lens: a radial lens}}}\n"
+        "  c: {render: {scene: lab, n: 1}}\n"
+    )
+
+    def digests():
+        return step_digests(read_study(tmp_path / "x.yaml", VERBS, "small", None))
+
+    before = digests()
+    calibration.write_text(calibration.read_text() + "# another one\n")
+    after = digests()
+    assert [name for name in after if after[name] != before[name]] == ["a", "b"]
 
 
 @pytest.mark.long

@@ -9,6 +9,7 @@ import yaml
 from driving_scenes import STRAIGHT, camera_file, scene_file
 
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.installed import VEHICLE, find_file
 from simjudge.data.rosbag2.live_recording import record_messages
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import read_set
@@ -241,6 +242,19 @@ def test_what_a_drive_depends_on_is_told(made, tmp_path):
     assert about["scene"]["seed"] == about["seed"] == 3
     assert about["camera"]["name"] == "small"
     assert len(about["scene"]["sha256"]) == 64
+    assert "cars" not in about
+
+
+def test_a_drive_depends_on_what_the_vehicles_of_other_cars_can_do(made, tmp_path):
+    """Not only on how they look, which the scene's fingerprint says."""
+    scene, figures = tmp_path / "cars.yaml", find_file("art1", VEHICLE).read_text(encoding="utf-8")
+    it = {"at": [3, 3], "vehicle": "mine.yaml"}
+    scene.write_text(yaml.safe_dump({"extends": str(scene_file(tmp_path, STRAIGHT)), "cars": {"it": it}}))
+    wanted, seen = told(tmp_path, scene=scene), []
+    for said in (figures, figures + "# nothing else\n", figures.replace("damping: 100", "damping: 90")):
+        (tmp_path / "mine.yaml").write_text(said, encoding="utf-8")
+        seen.append(describe_drive(wanted, made(wanted))["cars"]["it"])
+    assert seen[0] == seen[1] != seen[2]
 
 
 @pytest.mark.parametrize(

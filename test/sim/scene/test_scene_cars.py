@@ -145,6 +145,21 @@ def test_a_vehicle_is_a_file_beside_the_scene_that_names_it_wherever_simjudge_ru
         read_scene(path)
 
 
+def test_a_vehicle_that_is_not_there_may_be_replaced(tmp_path):
+    base, path = tmp_path / "base.yaml", tmp_path / "scene.yaml"
+    base.write_text("extends: lab\nvehicle: gone.yaml\ncars:\n  it: {at: [1, 2], vehicle: {one_of: [gone, art1]}}\n")
+    path.write_text("extends: base.yaml\nvehicle: art1\ncars: {it: {vehicle: compact}, more: {at: [3, 1]}}\n")
+    scene = read_scene(path)
+    assert (scene.vehicle, [car.vehicle for car in scene.cars]) == ("art1", ["compact", "art1"])
+    path.write_text("extends: base.yaml\ncars: {it: {vehicle: compact}}\n")
+    with pytest.raises(SimjudgeError, match=r"base\.yaml:2: vehicle: gone\.yaml: neither a file nor"):
+        read_scene(path)
+    path.write_text("extends: base.yaml\nvehicle: art1\ncars: {more: {at: [3, 1]}}\n")
+    assert read_scene(path, 0).cars[0].vehicle == "art1"
+    with pytest.raises(SimjudgeError, match=r"base\.yaml:4: cars\.it\.vehicle\.one_of\[0\]: gone: neither a file nor"):
+        read_scene(path, 2)
+
+
 BACK = [(0.1 * k, -0.05 * k, 1, 0, 0, 0, 0, 1) for k in range(50)]
 AHEAD = [(0.1 * k, 0.05 * k, 1, 0, 0, 0, 0, 1) for k in range(50)]
 AT_REST = [(0.1 * k, 0, 1, 0, 0, 0, 0, 1) for k in range(50)]
@@ -204,11 +219,50 @@ def test_a_line_beside_a_bend_may_be_any_that_does_not_run_back(tmp_path, left, 
         assert read_scene(scene).cars[0].route.length == pytest.approx(2 + np.pi * (1 - left), abs=0.05)
 
 
-def test_poses_of_a_trajectory_that_are_left_out_are_said(tmp_path, caplog):
+def recorded(tmp_path, line, noise):
+    """A trajectory along points 0.1 m apart, at 1 m/s, with so many metres of noise."""
+    noisy = line + np.random.default_rng(0).normal(0, noise, line.shape)
+    angle = np.unwrap(np.arctan2(*np.gradient(line, axis=0).T[::-1]))
+    time, zero = 5 + 0.1 * np.arange(len(line)), np.zeros(len(line))
+    return tum(tmp_path, np.stack([time, *noisy.T, zero, zero, zero, np.sin(angle / 2), np.cos(angle / 2)], 1))
+
+
+@pytest.mark.parametrize("noise", [0, 0.01])
+@pytest.mark.parametrize(("left", "folds"), [(1.6, False), (2.2, True), (-4, False)])
+def test_a_line_beside_a_recorded_bend_does_not_run_back(tmp_path, left, folds, noise):
+    """A quarter of a circle of 2 m radius to the left between two straights."""
+    along = np.arange(0, 10 + np.pi, 0.1)
+    angle = np.clip(along - 5, 0, np.pi) / 2
+    bend = np.stack([2 * np.sin(angle), 2 - 2 * np.cos(angle)], 1)
+    straight = np.minimum(along, 5)[:, None] * [1, 0] + np.maximum(along - 5 - np.pi, 0)[:, None] * [0, 1]
+    scene = lab(tmp_path, it={"drive": {"file": recorded(tmp_path, bend + straight, noise), "left": left}})
+    if folds:
+        with pytest.raises(SimjudgeError, match=r"left: 2\.2 m is beyond .*; less than (1\.[89]|2\.0)\d is needed"):
+            read_scene(scene)
+    else:
+        length = along[-1] - left * np.pi / 2
+        assert read_scene(scene).cars[0].route.length == pytest.approx(length, abs=0.15)
+
+
+@pytest.mark.parametrize("left", [-3.5, 0.5, 3.5])
+def test_noise_of_recorded_poses_makes_the_way_beside_them_no_longer(tmp_path, left):
+    """A lane away, 2 cm of noise turned the way back at every step."""
+    line = np.arange(0, 30, 0.1)[:, None] * [1, 0]
+    scene = lab(tmp_path, it={"drive": {"file": recorded(tmp_path, line, 0.02), "left": left}})
+    (car,) = read_scene(scene).cars
+    assert car.route.length == pytest.approx(29.9, abs=0.3)
+    assert car.route.course.centre_line[:, 1] == pytest.approx(left, abs=0.15)
+    assert np.median(car.route.schedule[:, 2]) == pytest.approx(1, abs=0.05)
+
+
+def test_poses_of_a_trajectory_that_are_left_out_are_said_once(tmp_path, caplog):
     rows = [(t, "nan" if t > 4.85 else x, *rest) for t, x, *rest in AHEAD]
     (tmp_path / "it.tum").write_text("".join(" ".join(map(str, row)) + "\n" for row in rows))
-    read_scene(lab(tmp_path, it={"drive": {"file": "it.tum"}}))
-    assert "left out: 1 pose" in caplog.text
+    scene = lab(tmp_path, it={"drive": {"file": "it.tum"}})
+    for seed in range(3):
+        read_scene(scene, seed)
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert said.startswith(f"cars: {tmp_path / 'it.tum'}: left out: 1 pose with numbers that are not finite")
 
 
 @pytest.mark.parametrize("start", [{"at": [5, 1], "yaw": 180}, {"at": [0, 2], "yaw": 60}, {"start": 4.9}])

@@ -196,12 +196,15 @@ def read_rig(given: str | Path | Camera) -> Rig:
 def camera_digest(given: str | Path) -> str:
     """Hash the file of a camera or a rig, with the cameras and the calibrations that it names."""
     rig = read_rig(given)
-    files = {rig.path, *(mounted.camera.path for mounted, _ in rig.cameras)}
-    for path in [*files]:
-        content = {} if is_recording(path) or holds_calibration(path) else read_yaml(path).content
-        if "calibration" in content:
-            files.add(path.parent / content["calibration"])
-    return hash_value(sorted(hash_files(path) for path in files))
+    cameras = [[mounted.name, *map(hash_files, _camera_files(mounted.camera.path))] for mounted, _ in rig.cameras]
+    return hash_value([hash_files(rig.path), cameras])
+
+
+def _camera_files(path: Path) -> list[Path]:
+    """A camera's file, and the calibration that it names."""
+    content = {} if is_recording(path) or holds_calibration(path) else read_yaml(path).content
+    calibration = content.get("calibration")
+    return [path] if calibration is None else [path, path.parent / calibration]
 
 
 def rig_path(given: str | Path) -> Path | None:

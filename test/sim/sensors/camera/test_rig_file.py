@@ -65,6 +65,23 @@ def test_the_cameras_and_calibrations_of_a_rig_are_part_of_what_it_is(tmp_path):
     assert camera_digest(path) != before
 
 
+def test_which_camera_has_which_file_is_part_of_what_a_rig_is(tmp_path):
+    path = rig(tmp_path, {"front": "a.yaml", "rear": {"camera": "b.yaml", "mount": HERE}})
+    one, other = (yaml.safe_dump(CAMERA | {"field_of_view": degrees}) for degrees in (80, 120))
+    (tmp_path / "a.yaml").write_text(one)
+    (tmp_path / "b.yaml").write_text(other)
+    before = camera_digest(path)
+    (tmp_path / "a.yaml").write_text(other)
+    (tmp_path / "b.yaml").write_text(one)
+    assert camera_digest(path) != before
+
+
+def test_a_calibration_without_a_value_is_none(tmp_path):
+    path = tmp_path / "camera.yaml"
+    path.write_text(yaml.safe_dump(CAMERA | {"calibration": None}))
+    assert camera_digest(path)
+
+
 def test_a_pair_is_two_cameras_and_camera_info_says_how_far_apart(tmp_path):
     path = rig(tmp_path, {"pair": {"camera": "small.yaml", "mount": {**HERE, "yaw": 90}, "baseline": 0.12}})
     left, right = read_rig(path).mounted({})

@@ -144,6 +144,16 @@ def test_splits_order_the_kinds_of_pairs(w1, across, within):
     assert agreed(splits_findings(result(PARTS, numbers), NETS)) == [across, within, YES, YES]
 
 
+@pytest.mark.parametrize(("across", "agrees"), [(0.5, YES), (0.56, NO), (0.6, NO)])
+def test_domains_must_overlap_clearly_less_than_parts_of_one(across, agrees):
+    numbers = {
+        (kind, net): entry(0.03, overlap_a=across if kind == "real-sim" else 0.6)
+        for kind in ("sim-sim", "real-real", "real-sim")
+        for net in ("net_sim", "net_real")
+    }
+    assert agreed(splits_findings(result(PARTS, numbers), NETS))[2] == agrees
+
+
 def test_a_real_net_whose_kinds_differ_is_not_alike():
     kinds = {"sim-sim": 0.02, "real-real": 0.05, "real-sim": 0.2}
     numbers = {

@@ -1,16 +1,20 @@
 """Things that move all the time: rays are brought to a tree that is never built anew, and meet what they always met."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from light_scenes import lamp
 from test_light_labels import LENSES, cast_by_trimesh, random_pose, random_things
 
+from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.engines.default import light as light_module
+from simjudge.sim.engines.default.baked_engine import BakedLight
 from simjudge.sim.engines.default.light import Light
 from simjudge.sim.engines.default.variant import choose_variant, load_mitsuba
-from simjudge.sim.scene.model import Scene
+from simjudge.sim.scene.model import Scene, Surface
 
 needs_mitsuba = pytest.mark.skipif(choose_variant() == "numpy", reason="Mitsuba does not run here")
 
@@ -69,6 +73,52 @@ def test_pictures_are_the_same_with_either_tree(monkeypatch, trees):
     for one, other in zip(*pictures, strict=True):
         off = ~np.isclose(one.astype(float), other.astype(float), rtol=0, atol=1e-3)
         assert off.mean() < 2e-3  # rays along an edge
+
+
+@needs_mitsuba
+@pytest.mark.parametrize(("kind", "n"), [(Light, 4), (BakedLight, 1)])
+def test_one_scene_a_kernel_as_a_gpu_needs_it_shows_the_same_picture(kind, n, monkeypatch, trees):
+    glass = Surface(colour=(0.9, 0.9, 1.0), roughness=0.02, refractive_index=1.5)
+    changes = [{"motion": "scripted"}, {"motion": "scripted"}, {"surface": glass}]
+    things = random_things(1)
+    things[:3] = [replace(each, **change) for each, change in zip(things, changes, strict=False)]
+    world = Scene("s", tuple(things), (lamp(1, 0, 4), lamp(4, 3, 2), lamp(3, -3, 3)))
+    poses = ({"thing0": Pose((4, 0.5, 0.2)), "thing1": Pose((3, -0.5, 0))}, {"thing0": Pose((4, 0.1, 0.2))})
+    pictures, kernels = [], [set()]
+    meets, host = trees.MitsubaTracer._meets, trees.MitsubaTracer.host
+
+    def meet(tracer, tree):
+        kernels[-1].add(id(tree))
+        return meets(tracer, tree)
+
+    def to_host(tracer, *arrays, places=None):
+        kernels.append(set())
+        return host(tracer, *arrays, places=places)
+
+    monkeypatch.setattr(trees.MitsubaTracer, "_meets", meet)
+    monkeypatch.setattr(trees.MitsubaTracer, "host", to_host)
+    for one_scene in (False, True):
+        monkeypatch.setattr(trees, "one_scene_a_kernel", lambda one_scene=one_scene: one_scene)
+        light, shown = kind(world), []
+        kernels[:] = [set()]
+        for bodies in poses:
+            state = SceneState(Pose().optical_frame(), bodies)
+            shown += [light.render(LENSES["radial"], [state], n), *light.labels(LENSES["radial"], state)]
+        pictures.append(shown)
+        assert max(map(len, kernels)) == (1 if one_scene else 3)
+    for one, other in zip(*pictures, strict=True):
+        off = ~np.isclose(one.astype(float), other.astype(float), rtol=0, atol=1e-3)
+        assert off.mean() < 2e-3  # rays along an edge
+
+
+@needs_mitsuba
+def test_a_kernel_that_would_hold_two_scenes_ends_with_an_error(monkeypatch, trees):
+    monkeypatch.setattr(trees, "one_scene_a_kernel", lambda: True)
+    tracer = Light(Scene("s", tuple(random_things(1)), (lamp(1, 0, 4),)))._tracer
+    way = tracer.given(np.array([[0.0, 0.0, 1.0]], np.float32))
+    tracer.hit(way, way, tracer.everywhere)
+    with pytest.raises(SimjudgeError, match="two scenes"):
+        tracer.hidden(way, way, 1.0, tracer.everywhere)
 
 
 def test_labels_after_a_picture_are_those_without_one():

@@ -68,6 +68,11 @@ class ForgetsReset(MatteEngine):
         pass
 
 
+class TracesOtherwise(MatteEngine):
+    def twin_pictures(self, lens, scene_state, rays_per_pixel):
+        yield "another variant", self.render(lens, [scene_state], rays_per_pixel) * 1.1
+
+
 class LeavesOutTheLabels(MatteEngine):
     def labels(self, *_):
         self.step(1.0)
@@ -89,6 +94,7 @@ class Crashes(MatteEngine):
         (LastInstantOnly, "an exposure is the mean of its instants", "radiance of an exposure"),
         (IgnoresMisspeltNames, "what cannot be seen is refused", "done, expected UsageError"),
         (ForgetsReset, "reset puts things back", "pose of crate after reset"),
+        (TracesOtherwise, "other ways to trace show the same picture", "the picture by another variant"),
         (LeavesOutTheLabels, "labels agree with rays", "this part may not be left out: engine matte has no physics"),
         (Crashes, "things start where the scene has them", "RuntimeError: out of memory"),
     ],
@@ -108,7 +114,7 @@ def test_what_an_engine_leaves_out_cannot_be_checked():
 
 
 def test_checks_have_names_and_reasons():
-    assert len(CHECKS) == len(ENGINE_CHECKS) == 45
+    assert len(CHECKS) == len(ENGINE_CHECKS) == 46
     assert all(check.why.endswith(".") and str(check) == check.name for check in ENGINE_CHECKS)
 
 

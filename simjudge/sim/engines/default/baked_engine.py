@@ -8,7 +8,7 @@ looked through: their shadows are traced in each picture.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.geometry.poses import Pose
+from simjudge.sim.engines.contract import SceneState
 from simjudge.sim.engines.default import shading
 from simjudge.sim.engines.default.default_engine import DefaultEngine
 from simjudge.sim.engines.default.integrator import Integrator
@@ -39,8 +40,15 @@ class BakedEngine(DefaultEngine):
         """What it runs on, for people."""
         return f"{super().variant}, baked light"
 
-    def _make_light(self) -> Light:
+    def twin_pictures(
+        self, lens: Lens, scene_state: SceneState, rays_per_pixel: int
+    ) -> Iterator[tuple[str, npt.NDArray[np.float32]]]:
+        """What else shows the same picture: the default engine."""
+        default = DefaultEngine(self.scene)
+        yield default.name, default.render(lens, [scene_state], rays_per_pixel)
+        default.close()
 
+    def _make_light(self) -> Light:
         return BakedLight(self.scene, self._car)
 
 

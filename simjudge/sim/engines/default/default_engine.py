@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import mujoco
 import numpy as np
@@ -14,6 +14,7 @@ from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits, Labels, Poses, SceneState
 from simjudge.sim.engines.default.bodies import MujocoBodiesEngine
 from simjudge.sim.engines.default.light import Light, make_tracer
+from simjudge.sim.engines.default.other_variants import pictures_by_other_variants
 from simjudge.sim.engines.default.packed import Floats, world_vertices
 from simjudge.sim.engines.default.variant import choose_variant, describe_variant
 from simjudge.sim.engines.default.variant import limit_threads as limit_mitsuba_threads
@@ -65,6 +66,12 @@ class DefaultEngine(MujocoBodiesEngine):
     def labels_timed(self, lens: Lens, exposure: TimedExposure) -> Labels:
         """Classes, instances and depth, each row at its own time: see `EngineWithRayTimes.labels_timed`."""
         return self._seen().labels_timed(lens, exposure)
+
+    def twin_pictures(
+        self, lens: Lens, scene_state: SceneState, rays_per_pixel: int
+    ) -> Iterator[tuple[str, npt.NDArray[np.float32]]]:
+        """What else shows the same picture, by name: this engine by other variants, without a car."""
+        return pictures_by_other_variants(self.name, self.scene, lens, scene_state, rays_per_pixel)
 
     def cast_rays(self, origins: npt.ArrayLike, directions: npt.ArrayLike, bodies: Poses | None = None) -> Hits:
         """What rays hit first: see `Engine.cast_rays`."""

@@ -4,6 +4,9 @@ A new tree for a car takes longer than all rays that come near it. So each of th
 stands still in a place of its own, far enough from the others, and rays are brought there: into the frame of the
 thing, cut to its box.
 
+On a GPU all things are in one scene, and what only stands is in another that no kernel shares with it: where two of
+OptiX's scenes meet in one kernel, Dr.Jit leaves out the rays of one, with a warning alone.
+
 To be imported when Mitsuba's variant has been set.
 
 `try_picture` makes a small picture through a variant, for `variant`: run where an abort does no harm. LLVM 15 and 16
@@ -20,8 +23,10 @@ import mitsuba as mi
 import numpy as np
 
 from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.default.integrator import Integrator
+from simjudge.sim.engines.default.lookups import OFFSET
 from simjudge.sim.engines.default.packed import Faces, Floats, pack, world_vertices
 from simjudge.sim.engines.default.tracer import Hit, Input, Output, Rays, View
 from simjudge.sim.scene.model import Mesh, PointLight, Scene, Surface, Thing
@@ -65,6 +70,11 @@ class RayTree(Protocol):
 
     def any(self, origin: Any, direction: Any, limit: Any, active: Any, *, together: bool) -> Any:
         """Mask: something is nearer than the limit. Arguments as of `first`."""
+
+
+def one_scene_a_kernel() -> bool:
+    """Whether what traces here takes only one scene in a kernel: OptiX."""
+    return str(mi.variant()).startswith("cuda")
 
 
 def make_tree(parts: Sequence[Part], *, moving: bool = False) -> RayTree:
@@ -231,9 +241,16 @@ class MitsubaTracer:
         """
         kinds = [2 if glass else int(moves) for moves, glass in zip(moving, clear, strict=True)]
         of_kind = [[part for part, kind in zip(parts, kinds, strict=True) if kind == k] for k in range(3)]
-        self._trees = [make_tree(of_kind[0]), make_tree(of_kind[1], moving=True)]
-        if of_kind[2]:
-            self._trees.append(make_tree(of_kind[2]))
+        self._one_scene = one_scene_a_kernel()
+        if self._one_scene:
+            self._trees: list[RayTree] = [RebuiltTree(parts)]
+        else:
+            self._trees = [make_tree(of_kind[0]), make_tree(of_kind[1], moving=True)]
+            if of_kind[2]:
+                self._trees.append(make_tree(of_kind[2]))
+        self._still, self._standing = of_kind[0], None if self._one_scene else self._trees[0]
+        self._met: set[RayTree] = set()
+        self._has_clear = bool(of_kind[2])
         self._moving = {part.number: part.vertices for part in of_kind[1]}
         self._sphere = _sphere(self._moving)
         shapes = {index: shape for tree in self._trees for index, shape in tree.shapes.items()}
@@ -241,16 +258,24 @@ class MitsubaTracer:
         for index, shape in shapes.items():
             things[shape] = index, first_face[index]
         self._things = self.table(things)
+        self._clear = self.table(np.array([*clear, False], np.int32)[:, None])
 
     def move(self, moved: Mapping[int, Floats], rotations: FloatArray, positions: FloatArray) -> None:
         for tree in self._trees:
             tree.move(moved, rotations, positions)
+        if self._one_scene:
+            self._still = [
+                part._replace(vertices=moved[part.number]) if part.number in moved else part for part in self._still
+            ]
+            if self._standing is not None:
+                self._standing.move(moved, rotations, positions)
         if not self._moving.keys().isdisjoint(moved):
             self._moving |= {index: corners for index, corners in moved.items() if index in self._moving}
             self._sphere = _sphere(self._moving)
 
     def close(self) -> None:
-        del self._trees, self._things
+        del self._trees, self._standing, self._things, self._clear
+        self._met.clear()
         # Dr.Jit keeps what was freed for arrays of the same size: another scene's have other sizes.
         dr.flush_malloc_cache()
 
@@ -300,13 +325,11 @@ class MitsubaTracer:
         return mi.Float(integer)
 
     def hit(self, origin: Any, direction: Any, active: Any, *, together: bool = True) -> Hit:
-        standing, moving, *clear = self._trees
-        found = standing.first(origin, direction, dr.inf, active, together=together)
-        found = _nearer(
-            moving, found, origin, direction, active & self._near_moving(origin, direction, dr.inf), together
-        )
-        for tree in clear:
-            found = _nearer(tree, found, origin, direction, active, together)
+        first, *others = self._trees
+        found = self._meets(first).first(origin, direction, dr.inf, active, together=together)
+        for number, tree in enumerate(others):
+            asked = active if number else active & self._near_moving(origin, direction, dr.inf)
+            found = _nearer(self._meets(tree), found, origin, direction, asked, together)
         thing = self.row(self._things, found.shape, 2, found.valid)
         return Hit(found.valid, found.distance, thing[0], thing[1] + mi.Int32(found.prim), found.uv.x, found.uv.y)
 
@@ -318,16 +341,49 @@ class MitsubaTracer:
     ) -> Any:
         def any_of(tree: RayTree, asked: Any) -> Any:
             def search() -> Any:
-                return tree.any(origin, direction, distance, asked, together=together)
+                if self._one_scene and self._has_clear:
+                    return self._opaque(self._meets(tree), origin, direction, distance, asked, together)
+                return self._meets(tree).any(origin, direction, distance, asked, together=together)
 
             return dr.if_stmt((), asked, search, lambda: mi.Bool(False))  # noqa: FBT003
 
+        if self._one_scene:
+            near = self._near_moving(origin, direction, distance)
+            return any_of(self._trees[0], active & (~mi.Bool(open_way) | near))
         standing, moving = self._trees[:2]
         blocked = any_of(standing, active & ~mi.Bool(open_way))
         return blocked | any_of(moving, active & ~blocked & self._near_moving(origin, direction, distance))
 
+    def _opaque(self, tree: RayTree, origin: Any, direction: Any, distance: Any, active: Any, together: bool) -> Any:  # noqa: FBT001
+        """Mask: something that is not clear is nearer than a distance; rays go on behind each clear face."""
+
+        def more(asked: Any, _start: Any, _blocked: Any) -> Any:
+            return asked
+
+        def go_on(asked: Any, start: Any, blocked: Any) -> tuple[Any, Any, Any]:
+            point = origin + start * direction
+            found = tree.first(point, direction, distance - start, asked, together=together)
+            thing = self.row(self._things, found.shape, 2, found.valid)[0]
+            clear = found.valid & (self.row(self._clear, thing, 1, found.valid)[0] > 0)
+            reached = point + found.distance * direction
+            start = start + found.distance + OFFSET * (1 + dr.max(dr.abs(reached)))
+            return asked & clear & (start < distance), start, blocked | (found.valid & ~clear)
+
+        width = dr.width(direction + origin)
+        begin = (mi.Bool(active) & dr.full(mi.Bool, True, width), dr.zeros(mi.Float, width), dr.zeros(mi.Bool, width))  # noqa: FBT003
+        return dr.while_loop(begin, more, go_on, labels=("asked", "start", "blocked"))[2]
+
     def hidden(self, origin: Any, direction: Any, distance: Any, active: Any) -> Any:
-        return self._trees[0].any(origin, direction, distance, active, together=True) & active
+        if self._standing is None:
+            self._standing = RebuiltTree(self._still)
+        return self._meets(self._standing).any(origin, direction, distance, active, together=True) & active
+
+    def _meets(self, tree: RayTree) -> RayTree:
+        """The tree, whose scene the next kernel holds; an error where it would hold two and must not."""
+        self._met.add(tree)
+        if self._one_scene and len(self._met) > 1:
+            raise SimjudgeError("a kernel for the GPU would trace rays through two scenes, which OptiX does not do")
+        return tree
 
     def _near_moving(self, origin: Any, direction: Any, distance: Any) -> Any:
         """Mask: the sphere that holds all that moves all the time is in the way; it has room for rounding."""
@@ -356,12 +412,14 @@ class MitsubaTracer:
 
     def means(self, vector: Any, block: int, places: Any = None) -> Floats:
         if block > 1:
+            self._met.clear()
             dr.eval(vector)  # at once: each number's mean would follow all rays anew
             vector = mi.Vector3f(*[dr.block_sum(vector[k], block) / block for k in range(3)])
         mean: Floats = self.host(vector, places=places)[0]
         return mean
 
     def host(self, *arrays: Any, places: Any = None) -> list[Any]:
+        self._met.clear()
         if places is None:
             dr.eval(*arrays)
             return [np.array(array).T for array in arrays]

@@ -8,6 +8,7 @@ bright for eight bits. Colour, texture and light are multiplied here.
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
@@ -32,6 +33,7 @@ REMEDY = (
     "on a machine without a screen install EGL with Mesa (apt-get install libegl1 libgl1-mesa-dri), or OSMesa"
     " (apt-get install libosmesa6) and set MUJOCO_GL=osmesa"
 )
+_log = logging.getLogger(__name__)
 
 
 class Pinhole(NamedTuple):
@@ -52,16 +54,16 @@ class Drawn(NamedTuple):
 def make_context() -> tuple[str, Any]:
     """Open OpenGL without a screen: its kind and MuJoCo's context; as MUJOCO_GL says, or the first that works."""
     asked = os.environ.get("MUJOCO_GL", "").lower().strip()
-    reasons = []
-    for kind in (asked,) if asked in {"egl", "osmesa", "glfw"} else ("egl", "osmesa"):
+    kinds = (asked,) if asked in {"egl", "osmesa", "glfw"} else ("egl", "osmesa")
+    for kind in kinds:
         before = os.environ.get("PYOPENGL_PLATFORM")
         try:
             return kind, importlib.import_module(f"mujoco.{kind}").GLContext(64, 64)
         except Exception as error:  # noqa: BLE001 - each library of OpenGL fails in its own way
-            reasons.append(f"{kind}: {type(error).__name__}: {' '.join(str(error).split()) or 'no word why'}")
+            _log.debug("OpenGL by %s: %s: %s", kind, type(error).__name__, error)
             if before is None:
                 os.environ.pop("PYOPENGL_PLATFORM", None)
-    raise SimjudgeError(f"engine mujoco: there is no OpenGL here ({'; '.join(reasons)}); {REMEDY}")
+    raise SimjudgeError(f"engine mujoco: there is no OpenGL here (tried {' and '.join(kinds)}); {REMEDY}")
 
 
 def _release(kind: str) -> None:

@@ -91,8 +91,8 @@ _POLICIES = (
     "liveliness_lease_duration",
     "avoid_ros_namespace_conventions",
 )
-# Parameters that a graph sets for the order of its nodes; no sample names them.
-_PLUMBING = ("ends_after", "wait_for", "wait_timeout", "wait_for_subscribers", "topics")
+# Parameters that a graph sets for the order of its nodes, and the one that no file may give; no sample names them.
+_PLUMBING = ("ends_after", "wait_for", "wait_timeout", "wait_for_subscribers", "topics", "trust")
 
 _SET_BY_GRAPHS = "drain"  # What a graph sets by whether a recording is played: a sample must not count over it
 
@@ -207,6 +207,8 @@ def _parameters(file: YamlFile, node: str, content: Any, location: tuple[str, ..
 
 def _problem(entry: _Entry) -> str | None:
     """What is wrong with a parameter of a file, None for nothing."""
+    if entry.name == "trust" and entry.value is not False:
+        return "a file cannot let a model's code run; give trust:=true to the graph"
     first = entry.name.partition(".")[0]
     if first in EVERY_NODE:
         return qos_override_problem(entry.name) if first == "qos_overrides" else None

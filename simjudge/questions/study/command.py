@@ -35,6 +35,9 @@ def run(
     given: list[str] = typer.Option(
         [], "--input", metavar="NAME=PATH", help="File or folder that the study needs, as NAME=PATH; repeatable."
     ),
+    trust: list[str] = typer.Option(
+        [], metavar="FILE|all", help="Allow code in this .pt file of the study, or in all (default: none); repeatable."
+    ),
     jobs: int | None = typer.Option(
         None, "-j", "--jobs", min=1, help="Number of parallel steps. Default: what cores and memory allow."
     ),
@@ -63,6 +66,7 @@ def run(
         out,
         size=size,
         inputs=_pairs(given),
+        trust=trust,
         options=StudyRunOptions(jobs, scheduler, reuse),
         log=print_note,
         progress=progress,

@@ -25,7 +25,7 @@ import inspect
 import itertools
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from typing import Annotated, Any
@@ -41,6 +41,8 @@ from simjudge.core.text import list_some, nearest_name, one_line
 
 FORMAT = "to"
 """The argument that says what kind of file a step makes."""
+TRUST, TRUST_ALL = "trust", "all"
+"""The argument that lets the code inside a model's file run, which no study's file can give; and trust in all files."""
 ANY_NAME, SAME_NAMES, NEVER = "any name", "same names", "never"
 """When another study may take what a step has made: whatever the steps are called; where this step and those that it
 needs have the same names, because its files tell them; or never, because its files tell where it was made."""
@@ -355,9 +357,13 @@ class Study:
 
 
 def read_study(
-    given: str | Path, verbs: Verbs, size: str = DEFAULT_SIZE, inputs: Mapping[str, str | Path] | None = None
+    given: str | Path,
+    verbs: Verbs,
+    size: str = DEFAULT_SIZE,
+    inputs: Mapping[str, str | Path] | None = None,
+    trust: Collection[str | Path] = (),
 ) -> Study:
-    """Read a study."""
+    """Read a study. `trust`: files whose code its steps may run, or TRUST_ALL."""
     path = find_file(given, STUDY)
     document = read_document(path, StudyFields, "study")
     fields = document.content
@@ -369,6 +375,7 @@ def read_study(
     entries = {name: _entry(document, name, verbs, fields.sizes[size]) for name in fields.steps}
     names = StudyNames(entries, fields.sizes[size], _input_paths(document, inputs or {}), path.parent)
     steps = [step for name in entries for step in _steps(document, names, name, verbs)]
+    steps = _with_trust(steps, verbs, trust)
     _check_outputs(document, steps)
     try:
         order = sort_steps({step.name: step.needs for step in steps})
@@ -425,6 +432,9 @@ def _steps(document: Document[StudyFields], names: StudyNames, name: str, verbs:
     for combination in entry.combinations:
         arguments: dict[str, object] = {}
         for key, value in entry.arguments.items():
+            if key == TRUST:
+                remedy = "trust is given by --trust FILE, and only in a file that you would run as a program"
+                raise document.error((*where, key), f"a study's file cannot let a model's code run; {remedy}")
             if key not in verb.arguments:
                 raise document.error((*where, key), f"no such argument{nearest_name(key, verb.arguments)}")
             try:
@@ -443,6 +453,22 @@ def _steps(document: Document[StudyFields], names: StudyNames, name: str, verbs:
             message = f"{combination.step}: no name for a step; letters, digits, _ - . are needed, not {RESERVED[0]}"
             raise document.error(("steps", name), message)
         yield StudyStep(combination.step, entry.verb, arguments, output)
+
+
+def _with_trust(steps: Sequence[StudyStep], verbs: Verbs, trust: Collection[str | Path]) -> list[StudyStep]:
+    """The steps, of which those may run a model's code whose files a person trusts."""
+    files = {Path(item).resolve() for item in trust if str(item) != TRUST_ALL}
+    named: set[Path] = set()
+    found = []
+    for step in steps:
+        may = TRUST in verbs[step.verb].arguments
+        own = {value.resolve() for value in step.arguments.values() if may and isinstance(value, Path)} & files
+        named |= own
+        trusted = own or (may and TRUST_ALL in map(str, trust))
+        found.append(replace(step, arguments={**step.arguments, TRUST: True}) if trusted else step)
+    if left := sorted(files - named):
+        raise UsageError(f"--trust {left[0]}: no step of the study loads that file as its model")
+    return found
 
 
 def _check_outputs(document: Document[StudyFields], steps: list[StudyStep]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -327,12 +327,16 @@ def run_study(
     *,
     size: str = DEFAULT_SIZE,
     inputs: Mapping[str, str | Path] | None = None,
+    trust: Collection[str | Path] = (),
     options: StudyRunOptions = _AS_MANY_AS_FIT,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
 ) -> StudyResult:
-    """Run a study, and write its page. Run again, only what is missing or changed is done."""
-    read = read_study(study, VERBS, size, inputs)
+    """Run a study, and write its page. Run again, only what is missing or changed is done.
+
+    `trust`: model files (`.pt`) whose code the steps may run, or "all"; the study's file cannot give it.
+    """
+    read = read_study(study, VERBS, size, inputs, trust)
     result = run_steps(read, Path(out), VERBS, options=options, log=log, progress=progress)
     write_study_page(result, result.folder / PAGE, log)
     result.check()

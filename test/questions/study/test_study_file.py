@@ -163,6 +163,30 @@ def test_what_a_matrix_may_not_say(study_file, verbs, old, new, words):
         read_study(study_file(MATRIX.replace(old, new)), verbs)
 
 
+ASKS = "title: x\nsteps: {one: {train: {data: ./, start: net.pt, trust: VALUE}}}"
+
+
+@pytest.mark.parametrize("value", ["true", "false", "1", '"${all}"', "{size: times}"])
+def test_a_file_cannot_let_the_code_of_a_model_run(study_file, value):
+    with pytest.raises(SimjudgeError, match=r"letters.yaml:2: steps.one.train.trust: .* cannot .*--trust FILE"):
+        read_study(study_file(ASKS.replace("VALUE", value)), VERBS, trust=["all"])
+
+
+@pytest.mark.parametrize(("trust", "trusted"), [([], []), (["all"], ["b", "c"]), (["other.pt"], ["c"])])
+def test_a_person_trusts_models_by_name_or_all(study_file, tmp_path, trust, trusted):
+    for name in ("net.pt", "other.pt"):
+        (tmp_path / name).touch()
+    text = """title: x\nsteps:
+  a: {detect: {source: ./, detector: net.pt}}
+  b: {train: {data: ./, start: net.pt}}
+  c: {compare: {a: ./, b: ./, model: other.pt}}"""
+    given = [item if item == "all" else tmp_path / "." / item for item in trust]
+    study = read_study(study_file(text), VERBS, trust=given)
+    assert [step.name for step in study.steps if step.arguments.get("trust") is True] == trusted
+    with pytest.raises(UsageError, match=r"--trust .*/words.txt: no step of the study loads that file"):
+        read_study(study_file(text), VERBS, trust=[*given, tmp_path / "words.txt"])
+
+
 def test_sizes_and_names(study_file, verbs, tmp_path):
     with pytest.raises(UsageError, match=r"--size smal: study letters has none.*small"):
         read_study(study_file(CONTENT), verbs, "smal")

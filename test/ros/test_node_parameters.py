@@ -88,7 +88,7 @@ def test_what_ros_takes_is_taken(check, text):
         ("detection_node:\n  ros__parameters:\n    transport: pigeon", 3, "must be one of auto, raw, compressed"),
         ("detection_node:\n  ros__parameters:\n    every_frame: 1", 3, "must be true or false"),
         ("detection_node:\n  ros__parameters:\n    iou:", 3, "has no value"),
-        ("/**:\n  ros__parameters:\n    trust: true", 3, "cannot let a model's code run; give trust:=true to the graph"),
+        ("/**:\n  ros__parameters:\n    trust: true", 3, "cannot let a model's code run; give trust:=true"),
         ("detection_node: [\n", 2, "not valid YAML"),
     ],
 )

@@ -13,9 +13,9 @@ from pathlib import Path
 import numpy as np
 from distributed import LocalCluster
 from judge import METHOD, Row, samples
-from numba import njit
 from scenes import cone_scenes
 
+from simjudge.core.numba_cache import njit
 from simjudge.judging.join_cluster import join_runner
 from simjudge.method.algorithm import compare_pairs, draw_pairs
 from simjudge.method.bits import CACHE_LINE, count_common_bits

@@ -17,11 +17,11 @@ from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.optimize import linear_sum_assignment
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.numba_cache import njit
 from simjudge.data.clouds import CloudBoxes, CloudSet
 
 IOU_3D = "3d"  # Volumes

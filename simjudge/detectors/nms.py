@@ -16,9 +16,10 @@ import importlib.util
 from pathlib import Path
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
+
+from simjudge.core.numba_cache import njit
 
 Float32Array = npt.NDArray[np.float32]
 BoolArray = npt.NDArray[np.bool_]
@@ -46,7 +47,7 @@ def non_maximum_suppression_by_class(
     return order[kept[order]].astype(np.int64)
 
 
-@numba.njit(cache=True)  # type: ignore[untyped-decorator]
+@njit(cache=True)  # type: ignore[untyped-decorator]
 def _survivors(box: Float32Array, iou_threshold: float) -> BoolArray:
     alive = np.ones(len(box), np.bool_)
     area = (box[:, 2] - box[:, 0]) * (box[:, 3] - box[:, 1])

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from simjudge.core.arrays import FloatArray, ShortRepr
+from simjudge.core.numba_cache import njit
 from simjudge.geometry.poses import Pose
 
 _STRAIGHT = 1 - 1e-12  # Cosine of half an angle above which an arc is as good as straight

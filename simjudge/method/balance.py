@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.core.numba_cache import njit
 from simjudge.method.loop_choice import has_numpy_form
 from simjudge.method.similarity_join import Neighbours
 

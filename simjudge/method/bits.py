@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import config, njit, types, uint64
+from numba import config, types, uint64
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.numba_cache import njit
 
 if config.DISABLE_JIT:
     raise SimjudgeError("NUMBA_DISABLE_JIT is set: simjudge counts bits in compiled code alone; unset it")

@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from simjudge.core.numba_cache import njit
 from simjudge.method.loop_choice import has_numpy_form
 from simjudge.method.small_batches import UNTOLD, crossed_share, inflation, shortfall
 

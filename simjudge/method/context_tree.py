@@ -16,9 +16,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from simjudge.core.arrays import IntArray, ShortRepr
+from simjudge.core.numba_cache import njit
 from simjudge.method.bits import BLOCK, CACHE_LINE, count_blocks, whole_lines
 from simjudge.method.loop_choice import has_numpy_form
 from simjudge.method.patches import Contexts

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, uint64
+from numba import uint64
 
 from simjudge.core.arrays import IntArray, ShortRepr
+from simjudge.core.numba_cache import njit
 from simjudge.method.loop_choice import has_numpy_form
 from simjudge.method.patches import Contexts
 

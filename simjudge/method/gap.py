@@ -13,9 +13,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from simjudge.core.arrays import FloatArray, ShortRepr
+from simjudge.core.numba_cache import njit
 from simjudge.method.loop_choice import has_numpy_form
 
 FOLD_AT_ZERO = math.sqrt(2 / math.pi)

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uint64
+from numba import uint64
 
+from simjudge.core.numba_cache import njit
 from simjudge.method.bits import WORD
 from simjudge.method.bootstrap_loops import fill_batch
 from simjudge.method.loop_choice import has_numpy_form

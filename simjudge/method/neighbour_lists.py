@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
+from simjudge.core.numba_cache import njit
 
 FIRST_ROOM = 8
 

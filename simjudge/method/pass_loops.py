@@ -6,7 +6,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from simjudge.core.numba_cache import njit
 
 _SLIP = 2.0
 """Log likelihood that it costs to change the lag by one."""

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, prange
+from numba import prange
 
+from simjudge.core.numba_cache import njit
 from simjudge.method.bits import count_bits, set_run
 from simjudge.method.loop_choice import has_numpy_form
 

@@ -19,9 +19,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit, uint64
+from numba import uint64
 
 from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
+from simjudge.core.numba_cache import njit
 from simjudge.method.bits import CACHE_LINE, WORD, count_common_bits, count_ones, minimum_sum
 from simjudge.method.context_tree import LEAF, NODE, ContextTree, context_planes
 from simjudge.method.distinct import Members

@@ -7,9 +7,9 @@ is sum_k |a_k nB - b_k nA| (v_(k+1) - v_k) / (nA nB): the counts stay integers, 
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.numba_cache import njit
 from simjudge.method.loop_choice import has_numpy_form
 
 

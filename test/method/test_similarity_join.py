@@ -162,7 +162,7 @@ def test_compiled_counts_equal_numpy():
     random = np.random.default_rng(0)
     words, others = (random.integers(0, 2**63, (3, 24)).astype(np.uint64) for _ in range(2))
     counts, more = (random.integers(0, 256, (3, 128)).astype(np.uint8) for _ in range(2))
-    from numba import njit  # noqa: PLC0415 - compiled where it is used
+    from simjudge.core.numba_cache import njit  # noqa: PLC0415 - compiled where it is used
 
     @njit
     def both(words, others, counts, more, first, end):

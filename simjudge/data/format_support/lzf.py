@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
+
+from simjudge.core.numba_cache import njit
 
 _HASH_BITS = 15
 _FARTHEST = 1 << 13

@@ -15,10 +15,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy.spatial import cKDTree
 
 from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
+from simjudge.core.numba_cache import njit
 
 MOST_RINGS = 512
 _LEAST_POINTS = 10  # Points that a ring has, on average, where the order tells the rings

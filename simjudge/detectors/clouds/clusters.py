@@ -33,10 +33,10 @@ import math
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numba import njit
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import UsageError
+from simjudge.core.numba_cache import njit
 from simjudge.detectors.clouds.beam_grid import BeamGrid
 
 

@@ -16,11 +16,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
 from simjudge.core.arrays import BoolArray, FloatArray, ShortRepr
 from simjudge.core.errors import UsageError
 from simjudge.core.installed import install_command
+from simjudge.core.numba_cache import njit
 from simjudge.core.processes import silent_output
 
 _MOST_FITS = 10

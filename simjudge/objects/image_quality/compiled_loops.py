@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from simjudge.core.numba_cache import njit
 
 RED, GREEN, BLUE = 0.29893602129377540, 0.58704307445112125, 0.11402090425510334
 """Weights of MATLAB's rgb2gray: the first row of the inverse of NTSC's YIQ matrix. Its page rounds them to 4 digits."""

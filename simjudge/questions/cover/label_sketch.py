@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
+from simjudge.core.numba_cache import njit
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.sensors.camera.lens import Lens

@@ -16,11 +16,11 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy import ndimage
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import UsageError
+from simjudge.core.numba_cache import njit
 from simjudge.core.object_tables import Masks, Objects
 from simjudge.core.settings import LabelSettings
 from simjudge.geometry.poses import Pose

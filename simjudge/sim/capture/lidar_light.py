@@ -11,9 +11,9 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.numba_cache import njit
 from simjudge.geometry.keyframes import Keyframes, place_body
 from simjudge.sim.engines.contract import BodyMotion, Hits
 from simjudge.sim.engines.ray_search import DEPTH, grow_forest, make_ray, meet_triangle, search_thing

@@ -13,12 +13,11 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias
 
-import numba
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
+from simjudge.core.numba_cache import njit
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import Poses, SceneState
 from simjudge.sim.engines.ray_search import DEPTH, grow_forest, make_ray, search_thing
@@ -32,7 +31,7 @@ Corner: TypeAlias = tuple[float, float, float]
 TriangleTerms: TypeAlias = tuple[Corner, Corner, Corner, Corner, float]
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def triangle_terms(corners: FloatArray) -> TriangleTerms:
     """What all rays from the origin share of a triangle (corners: float64 (3, 3), in the camera's optical frame)."""
     ax, ay, az = corners[0]
@@ -43,7 +42,7 @@ def triangle_terms(corners: FloatArray) -> TriangleTerms:
     return (ax, ay, az), (ux, uy, uz), (vx, vy, vz), (qx, qy, qz), vx * qx + vy * qy + vz * qz
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def meeting_point(terms: TriangleTerms, direction: FloatArray) -> float:
     """How many lengths of a ray (3,) from the origin lead to the triangle: below 0 behind the camera, 0 on a miss."""
     (ax, ay, az), (ux, uy, uz), (vx, vy, vz), (qx, qy, qz), reach = terms
@@ -257,7 +256,7 @@ def unlimited_rays(lens: Lens, low: IntArray, high: IntArray, every: int) -> Flo
     return rays
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _spans(points: FloatArray, faces: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Of triangles with corners (x, y, slope x, slope y): least and largest x and y (F, 2), longest edge in slopes."""
     low, high, longest = np.empty((len(faces), 2)), np.empty((len(faces), 2)), np.empty(len(faces))
@@ -271,7 +270,7 @@ def _spans(points: FloatArray, faces: IntArray) -> tuple[FloatArray, FloatArray,
     return low, high, longest
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _clipped(corners: FloatArray, widest: float) -> tuple[FloatArray, IntArray]:
     """Triangles cut to the pyramid |x|, |y| <= w z (Sutherland and Hodgman, 1974): slopes (F, 7, 2), corner counts."""
     slopes = np.zeros((len(corners), 7, 2))
@@ -301,7 +300,7 @@ def _clipped(corners: FloatArray, widest: float) -> tuple[FloatArray, IntArray]:
     return slopes, count
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _covered_by_triangles(rays: FloatArray, corners: FloatArray, box: IntArray) -> int:
     """Pixels whose ray hits a triangle, each triangle tried within its box."""
     hit = np.zeros(rays.shape[:2], np.uint8)

@@ -17,10 +17,10 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import UsageError
+from simjudge.core.numba_cache import njit
 from simjudge.geometry.keyframes import Keyframes, place_body
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits

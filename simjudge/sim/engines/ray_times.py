@@ -14,9 +14,9 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
+from simjudge.core.numba_cache import njit
 from simjudge.geometry.keyframes import Keyframes, place_body
 from simjudge.sim.engines.contract import Labels, Poses
 from simjudge.sim.sensors.camera.lens import Lens

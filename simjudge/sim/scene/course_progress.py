@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.numba_cache import njit
 from simjudge.sim.scene.model import Course
 
 # Metres of line before the last position within which the car is searched: a line may pass itself nearby.

@@ -11,13 +11,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy.interpolate import CubicSpline
 from scipy.spatial import ConvexHull
 
 from simjudge.core.arrays import BoolArray, FloatArray, ShortRepr
 from simjudge.core.documents import Location
 from simjudge.core.errors import UsageError
+from simjudge.core.numba_cache import njit
 from simjudge.geometry.poses import Pose
 from simjudge.sim.scene.model import NO_INSTANCE, Collider, Mesh, Thing
 from simjudge.sim.scene.scene_file import ArcsFields, LineFields, SceneDocument, SineFields

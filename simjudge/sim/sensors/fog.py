@@ -34,9 +34,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from numba import njit
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.numba_cache import njit
 
 CONTRAST_LEFT = 0.02  # Of a contrast, at the visibility
 BEAM_LEFT = 0.05  # Of a beam, at the meteorological optical range

@@ -25,10 +25,10 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy.special import erf
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.numba_cache import njit
 
 _DROPS = 8000.0  # N0 of Marshall and Palmer, 1 / (m^3 mm)
 _HEAVIEST = 300.0  # mm/h: beyond, nobody has measured drops

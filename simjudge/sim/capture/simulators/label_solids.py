@@ -7,12 +7,12 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.numba_cache import njit
 from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
 from simjudge.data.rosbag2.recorded_poses import header_stamp, pose_numbers
@@ -79,7 +79,7 @@ def _instances(solids: Sequence[Solid], lens: Lens) -> InstanceImage:
     return out
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _draw(
     rays: FloatArray, corners: FloatArray, box: IntArray, index: int, depth: FloatArray, out: npt.NDArray[np.uint16]
 ) -> None:

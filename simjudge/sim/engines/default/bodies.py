@@ -12,11 +12,11 @@ from typing import NamedTuple
 import mujoco
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 from scipy.spatial import ConvexHull, QhullError
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.numba_cache import njit
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import BodyEngine, Poses
 from simjudge.sim.engines.default.car import (

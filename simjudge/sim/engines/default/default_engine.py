@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 import mujoco
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.numba_cache import njit
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import STANDING, BodyMotion, Hits, Labels, Poses, SceneState
 from simjudge.sim.engines.default.bodies import MujocoBodiesEngine

@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import UsageError
+from simjudge.core.numba_cache import njit
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.contract import Hits, Labels, Poses, SceneState
 from simjudge.sim.engines.default.integrator import Integrator

@@ -14,9 +14,9 @@ from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.numba_cache import njit
 from simjudge.sim.engines.default.packed import Floats
 from simjudge.sim.engines.ray_search import DEPTH, grow
 

@@ -24,9 +24,9 @@ from collections.abc import Sequence
 import mujoco
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.numba_cache import njit
 from simjudge.sim.scene.model import Thing
 from simjudge.sim.vehicle.vehicle import Vehicle
 

@@ -26,11 +26,11 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
+from simjudge.core.numba_cache import njit
 
 STEEPEST = 1e6  # The largest slope that is told from a ray across the axis: an angle of 89.9999 degrees
 _TOLERANCE = 1e-14  # Of the inverse of the radial polynomial, relative
@@ -241,11 +241,11 @@ def _tilted(xy: FloatArray, homography: FloatArray) -> FloatArray:
         return np.where(seen[..., 2:] > 0, seen[..., :2] / seen[..., 2:], np.nan)
 
 
-_compiled_bent = numba.njit(cache=True, nogil=True)(_bent)
-_compiled_derivatives = numba.njit(cache=True, nogil=True)(_derivatives)
+_compiled_bent = njit(cache=True, nogil=True)(_bent)
+_compiled_derivatives = njit(cache=True, nogil=True)(_derivatives)
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _solved(u: float, v: float, x: float, y: float, terms: Terms, end: float) -> tuple[float, float]:
     """The point that the map without the tilt brings to (u, v), by halved Newton steps from (x, y); NaN for none."""
     bent = _compiled_bent(x, y, terms)
@@ -278,7 +278,7 @@ def _solved(u: float, v: float, x: float, y: float, terms: Terms, end: float) ->
     return math.nan, math.nan
 
 
-@numba.njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
+@njit(cache=True, nogil=True)  # type: ignore[untyped-decorator]
 def _undistort_all(targets: FloatArray, terms: Terms, end: float, out: FloatArray) -> None:
     """Solve for every target (N, 2), from itself or, where that fails, in stages from the axis."""
     for i in range(len(targets)):

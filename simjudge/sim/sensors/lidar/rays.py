@@ -17,9 +17,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from numba import njit
 
 from simjudge.core.arrays import FloatArray, ShortRepr
+from simjudge.core.numba_cache import njit
 from simjudge.geometry.keyframes import Keyframes, place_body
 from simjudge.sim.sensors.lidar.lidar import Lidar, Returns, lidar_beams
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -45,6 +45,7 @@ from simjudge.data.format_support.raw_rows import (
     used_class_ids,
 )
 from simjudge.data.format_support.sidecar import Sidecar, apply_sidecar, load_sidecar, write_sidecar
+from simjudge.data.frame_sequences import class_map
 
 log = logging.getLogger(__name__)
 
@@ -142,7 +143,7 @@ def is_coco_results(content: Any) -> bool:
 
 
 def parse_results(
-    rows: Any, path: Path, frame_of: dict[Any, int], names: Sequence[str], size: IntArray, losses: Losses
+    rows: Any, path: Path, frame_of: Mapping[Any, int | None], names: Sequence[str], size: IntArray, losses: Losses
 ) -> RawRows:
     """Read results into rows, not yet checked (size: int64 (F, 2), width and height of all frames, pixels)."""
     if not isinstance(rows, list):
@@ -186,15 +187,23 @@ def parse_results(
 def read_results(rows: Any, path: Path, target: FrameSet, annotations: Path | None, losses: Losses) -> Predictions:
     """Read results onto the frames of a set.
 
-    A row with a "file_name" belongs to the frame of that name. Other image ids are looked up in the annotations that
-    `target` was read from, else in those beside the results; where these know fewer of them than the frames' names do,
-    or there are none, an image id is taken for a frame's name, as ultralytics writes them.
+    A row with a "file_name", or whose image id is the name of a frame, belongs to the frame of that name. Numbers are
+    ids of the annotations that `target` was read from, else of those beside the results, whose categories then are
+    the results' too. Without annotations, numbers are refused, unless they can be nothing but the frames' names, as
+    ultralytics writes them: each is one, and one is larger than any count of the frames.
     """
-    ids = _ids_from_annotations(path.parent if annotations is None else annotations, target)
-    ids = ids or _ids_from_annotations(path.parent, target)
-    by_name = _ids_from_names(target)
-    given = {row["image_id"] for row in rows if isinstance(row, dict) and isinstance(row.get("image_id"), int | str)}
-    ids = by_name if len(given & by_name.keys()) > len(given & ids.keys()) else ids
+    own = _load_annotations(annotations, target)
+    beside = own or _load_annotations(path.parent, target)
+    ids, categories = beside or ({}, {})
+    numbers, by_name = _numbers_given(rows, target), _frames_by_number(target)
+    foreign = numbers - set(map(parse_integer, ids))
+    if foreign and numbers <= by_name.keys() and (ids or max(numbers) > len(target)):
+        ids, categories = by_name, {}
+    elif numbers and not ids:
+        raise SimjudgeError(
+            f"{path}: its image ids are numbers (such as {min(numbers)}) of an annotations file, not names of frames;"
+            " put the file beside its annotations.json, or give each row the name of its picture as file_name"
+        )
     raw = parse_results(rows, path, ids, target.frame_name, target.size, losses)
     if len(rows) and not len(raw.frame):
         if not losses.counts.get(_STRANGE):
@@ -203,8 +212,12 @@ def read_results(rows: Any, path: Path, target: FrameSet, annotations: Path | No
             f"{path}: no image_id belongs to a frame of {target.name}; put the file beside its annotations.json"
         )
     _warn_of_corners(raw, target.size, path)
-    raw = drop_masks_outside(_counted_from_0(raw, path, target), losses)
-    return build_predictions(raw, target.size, target.class_names, losses)
+    if own is None and categories:
+        new = class_map(replace(target, class_names=categories), target)
+        raw = replace(raw, class_id=np.array([new.get(k, k) for k in raw.class_id.tolist()], np.float64))
+    else:
+        raw = _counted_from_0(raw, path, target)
+    return build_predictions(drop_masks_outside(raw, losses), target.size, target.class_names, losses)
 
 
 def _counted_from_0(raw: RawRows, path: Path, target: FrameSet) -> RawRows:
@@ -229,7 +242,7 @@ def _counted_from_0(raw: RawRows, path: Path, target: FrameSet) -> RawRows:
     return raw
 
 
-def _frame(row: Json, frame_of: dict[Any, int], names: dict[str, int]) -> int | None:
+def _frame(row: Json, frame_of: Mapping[Any, int | None], names: dict[str, int]) -> int | None:
     """The frame that a result names: by its file, or an id that may be its name, as text or number (ultralytics)."""
     name, image = row.get("file_name"), row.get("image_id")
     if isinstance(name, str):
@@ -247,29 +260,42 @@ def _frame_of_file(name: str, names: dict[str, int]) -> int | None:
     return names.get(file.stem, names.get("_".join(file.with_suffix("").parts)))
 
 
-def _ids_from_names(target: FrameSet) -> dict[Any, int]:
-    ids: dict[Any, int] = {name: i for i, name in enumerate(target.frame_name)}
-    for i, name in enumerate(target.frame_name):
-        if name.isdecimal():
-            ids.setdefault(int(name), i)
-    return ids
+def _frames_by_number(target: FrameSet) -> dict[Any, int | None]:
+    """The frames whose names are numbers, by these; none where two names are one number."""
+    named = [(int(name), i) for i, name in enumerate(target.frame_name) if name.isascii() and name.isdecimal()]
+    numbers: dict[Any, int | None] = dict(named)
+    return numbers if len(numbers) == len(named) else {}
 
 
-def _ids_from_annotations(path: Path, target: FrameSet) -> dict[Any, int]:
-    """The frame number by image id from the annotations at `path`, a file or a folder; empty where there are none."""
-    candidates = [path] if path.is_file() else [path / "annotations.json", path / "_annotations.coco.json"]
+def _numbers_given(rows: Any, target: FrameSet) -> set[int]:
+    """The image ids that are numbers, of rows that do not name a frame."""
+    given = (
+        row.get("image_id")
+        for row in (rows if isinstance(rows, list) else ())
+        if isinstance(row, dict) and not isinstance(row.get("file_name"), str)
+    )
+    names = {name: i for i, name in enumerate(target.frame_name)}
+    unnamed = {
+        value
+        for value in given
+        if isinstance(value, int | float) or (isinstance(value, str) and _frame_of_file(value, names) is None)
+    }
+    return {number for number in map(parse_integer, unnamed) if number is not None}
+
+
+def _load_annotations(path: Path | None, target: FrameSet) -> tuple[dict[Any, int | None], dict[int, str]] | None:
+    """Frame by image id, and the categories, of the annotations at a path; None where none are of frames of the set."""
     number = {name: i for i, name in enumerate(target.frame_name)}
-    for candidate in candidates:
-        if not candidate.is_file() or candidate.suffix.lower() != ".json":
+    for found in [] if path is None else _annotation_files(path):
+        content: Any = load_json(found) if found.suffix.lower() == ".json" else None
+        if not is_coco(content):
             continue
-        content = load_json(candidate)
-        images = content.get("images") if isinstance(content, dict) else None
-        if isinstance(images, list):
-            named = [
-                (i.get("id"), _frame_of_file(str(i.get("file_name")), number)) for i in images if isinstance(i, dict)
-            ]
-            return {key: at for key, at in named if isinstance(key, int | float | str) and at is not None}
-    return {}
+        images = [image for image in content["images"] if isinstance(image, dict)]
+        named = [(image.get("id"), _frame_of_file(str(image.get("file_name")), number)) for image in images]
+        ids = {key: at for key, at in named if isinstance(key, int | float | str)}
+        if any(at is not None for at in ids.values()):
+            return ids, _class_names(content, found)
+    return None
 
 
 ANNOTATIONS = "annotations.json"
@@ -348,15 +374,18 @@ def _rows(table: Objects | Predictions, size: IntArray) -> list[Json]:
 
 
 def _annotations_in(path: Path) -> Path | None:
+    found = _annotation_files(path)
+    if len(found) > 1:
+        raise SimjudgeError(f"{path}: several annotation files in annotations/; give one of them, e.g. {found[0]}")
+    return found[0] if found else None
+
+
+def _annotation_files(path: Path) -> list[Path]:
+    """The file at a path, the one of a usual name in a folder, or those of its annotations/."""
     if path.is_file():
-        return path
-    for name in _NAMES:
-        if (path / name).is_file():
-            return path / name
-    inside = sorted((path / "annotations").glob("*.json"))
-    if len(inside) > 1:
-        raise SimjudgeError(f"{path}: several annotation files in annotations/; give one of them, e.g. {inside[0]}")
-    return inside[0] if inside else None
+        return [path]
+    usual = [path / name for name in _NAMES if (path / name).is_file()]
+    return usual[:1] or sorted((path / "annotations").glob("*.json"))
 
 
 def _read_folder(folder: Path) -> FrameSet:

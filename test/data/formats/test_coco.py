@@ -236,11 +236,47 @@ def test_results_find_their_images(tmp_path):
         assert frames.predicted.all()
     by_name = written(tmp_path / "elsewhere", [RESULT | {"image_id": "b"}], "predictions.json")
     assert read_predictions(by_name, onto).predictions.frame.tolist() == [1]
-    by_number = FrameSet.build("n", [(40, 30)] * 10)  # called 000000 .. 000009
-    results = written(tmp_path / "elsewhere", [RESULT], "predictions.json")
-    assert read_predictions(results, by_number).predictions.frame.tolist() == [9]
-    with pytest.raises(SimjudgeError, match=r"put the file beside its annotations\.json"):
-        read_predictions(results, onto)
+    by_id = written(tmp_path / "elsewhere", [RESULT], "predictions.json")
+    with pytest.raises(SimjudgeError, match=r"its image ids are numbers .* put the file beside its annotations\.json"):
+        read_predictions(by_id, onto)
+
+
+@pytest.mark.parametrize(
+    ("names", "ids", "frames"),
+    [
+        ([f"{i:06d}" for i in range(6)], [1, 2, 3, 4, 5, 6], None),  # ids of an annotations file
+        ([f"{i:06d}" for i in range(6)], [0, 1, 2], None),
+        ([f"{i:06d}" for i in range(1, 7)], [1, 2, 3.0], None),  # names, or ids in another order: a guess
+        (["000004", "000139", "000285"], [139, 285.0, 4], [1, 2, 0]),  # no count of three frames: ultralytics' names
+        (["000004", "000139", "000285"], [139, 286], None),
+        (["7", "007", "000285"], [285, 7], None),
+        (["000004", "000139", "000285"], ["000004", "000139.png"], [0, 1]),
+    ],
+)
+def test_an_image_id_without_annotations_is_a_name_or_refused(tmp_path, names, ids, frames):
+    target = FrameSet.build("set", [(40, 30)] * len(names), frame_name=names, class_names={18: "dog"})
+    results = written(tmp_path, [RESULT | {"image_id": i, "bbox": [k, 2, 9, 9]} for k, i in enumerate(ids)], "r.json")
+    if frames is None:
+        with pytest.raises(SimjudgeError, match=r"r\.json: its image ids are numbers .*; put the file beside"):
+            read_predictions(results, target)
+    else:
+        found = read_predictions(results, target).predictions
+        assert found.frame[np.argsort(found.box[:, 0])].tolist() == frames
+
+
+@pytest.mark.parametrize("name", ["annotations.json", "_annotations.coco.json", "annotations/val.json"])
+def test_ids_of_results_are_those_of_the_annotations_beside_them_categories_too(tmp_path, name):
+    """Images that the set lacks do not make its names into ids."""
+    names = [f"{i:06d}" for i in range(6)]
+    target = FrameSet.build("set", [(40, 30)] * 5, frame_name=names[:5], class_names={0: "cat", 1: "Dog"})
+    images = [{"id": i + 1, "file_name": f"{name}.png", "width": 40, "height": 30} for i, name in enumerate(names)]
+    categories = [{"id": 1, "name": "dog"}, {"id": 2, "name": "cat"}, {"id": 3, "name": "cow"}]
+    written(tmp_path, {"images": images, "annotations": [], "categories": categories}, name)
+    rows = [RESULT | {"image_id": i, "category_id": c} for i, c in ((2, 2), (5, 1), (6, 1), (1, 3))]
+    onto = read_predictions(written(tmp_path, rows, "found.json"), target)
+    assert onto.predictions.frame.tolist() == [1, 4]
+    assert onto.predictions.class_id.tolist() == [0, 1]
+    assert dict(onto.losses.counts) == {"predictions for frames that the set lacks": 1, "class ids without a name": 1}
 
 
 @pytest.mark.parametrize(

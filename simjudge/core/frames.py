@@ -20,7 +20,7 @@ from simjudge.core.arrays import BoolArray, IntArray, ShortRepr, Summary, Summar
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.core.images import DAMAGED_IMAGE, IMAGE_FORMATS, ImageError, Images, ImageSubset, check_image_size
-from simjudge.core.names import LARGEST_CLASS_ID, NO_STAMP, DetectorRecord, is_class_id, stamp_to_name
+from simjudge.core.names import LARGEST_CLASS_ID, NO_STAMP, DetectorRecord, composed, is_class_id, stamp_to_name
 from simjudge.core.object_tables import AnyTable, Objects, Predictions, order_by_frame
 from simjudge.core.text import check_unicode
 
@@ -262,6 +262,7 @@ class FrameSet(SummaryRepr):
     label_source: str = ""
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "frame_name", [composed(name) for name in self.frame_name])
         count = len(self.frame_name)
         for label, array in (("size", self.size), ("stamp", self.stamp), ("labelled", self.labelled)):
             if len(array) != count:

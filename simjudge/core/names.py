@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import count
@@ -16,7 +17,12 @@ LARGEST_CLASS_ID = 2**31 - 1  # A class id beyond is a slip; messages hold no la
 
 def normalized_name(name: str) -> str:
     """Reduce a class name to what is compared: neither case nor the character between words counts."""
-    return " ".join(re.split(r"[\s_-]+", name.strip().casefold()))
+    return " ".join(re.split(r"[\s_-]+", composed(name).strip().casefold()))
+
+
+def composed(name: str) -> str:
+    """A name in Unicode's form NFC: macOS writes the letter and the accent of é apart in the names of files (NFD)."""
+    return unicodedata.normalize("NFC", name)
 
 
 def is_class_id(number: int) -> bool:

@@ -19,7 +19,7 @@ from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.files import LARGEST_IMAGE_FILE, read_bytes
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, check_encoded_size, check_image_size
-from simjudge.core.names import NO_STAMP
+from simjudge.core.names import NO_STAMP, composed
 from simjudge.core.text import one_line
 from simjudge.data.rosbag2.image_messages import packed_pixels
 from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGES, IMAGE, recorded_types
@@ -78,8 +78,8 @@ def open_depth(path: Path, frames: FrameSet, name: str, scale: float | None, los
         )
     files: dict[str, Path] = {}
     for file in sorted(folder.rglob("*")):
-        if file.suffix.lower() in SUFFIXES and files.setdefault(file.stem, file) != file:
-            raise SimjudgeError(f"{file}: {files[file.stem]} has its name too; give one depth image a frame")
+        if file.suffix.lower() in SUFFIXES and (first := files.setdefault(composed(file.stem), file)) != file:
+            raise SimjudgeError(f"{file}: {first} has its name too; give one depth image a frame")
     found: dict[int, Path | MessageLocation] = {}
     for index, frame in enumerate(frames.frame_name):
         # The name of a frame may have no suffix, but dots, such as seconds.

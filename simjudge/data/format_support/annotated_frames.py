@@ -10,12 +10,11 @@ import numpy as np
 
 from simjudge.core.arrays import IntArray, ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import is_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages, ImageError, is_turned
 from simjudge.core.names import name_to_stamp
 from simjudge.core.object_tables import NO_INSTANCE
-from simjudge.data.format_support.image_files import LONGEST_SIDE_PX, image_sizes
+from simjudge.data.format_support.image_files import LONGEST_SIDE_PX, find_file, image_sizes
 from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, MaskList
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, mend_foreign_labels
 from simjudge.data.format_support.sidecar import Sidecar
@@ -104,11 +103,7 @@ def picture_sizes(
 def _image(name: str, folder: Path) -> Path | None:
     plain = name.replace("\\", "/")
     last = plain.rsplit("/", 1)[-1]
-    for base in (folder / "images", folder, folder.parent / "images", folder.parent):
-        for candidate in (base / plain, base / last):
-            if is_file(candidate):
-                return candidate
-    return None
+    return find_file((folder / "images", folder, folder.parent / "images", folder.parent), (plain, last))
 
 
 MISSING_PICTURE = "images that are named but missing (their labels are kept)"

@@ -7,10 +7,11 @@ reads is named.
 from __future__ import annotations
 
 import os
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Protocol
@@ -20,9 +21,10 @@ import numpy as np
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import is_file
 from simjudge.core.frames import FrameSet, LabelFiles, LabelPicture
 from simjudge.core.images import IMAGE_SUFFIXES, FileImages, ImageError, Images, ImageSubset, encode_png, image_size
-from simjudge.core.names import name_to_stamp
+from simjudge.core.names import composed, name_to_stamp
 from simjudge.core.object_tables import Predictions
 from simjudge.core.text import load_json
 from simjudge.data.clouds import CloudSet
@@ -44,11 +46,48 @@ def list_images(folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
+def images_below(folder: Path) -> dict[Path, list[Path]]:
+    """List the image files in a folder and in each folder below it that holds some; where a link leads to, once."""
+    found = {folder: list_images(folder)}
+    seen = set()
+    for place, inside, _ in os.walk(folder, followlinks=True):
+        known = Path(place).stat()
+        if (known.st_dev, known.st_ino) in seen:
+            inside.clear()
+            continue
+        seen.add((known.st_dev, known.st_ino))
+        inside[:] = sorted(name for name in inside if not name.startswith("."))
+        if images := list_images(Path(place)):
+            found[Path(place)] = images
+    return found
+
+
+def count_images_below(folder: Path, losses: Losses) -> None:
+    """Count the images in folders below one whose format has none there."""
+    for place, images in images_below(folder).items():
+        if place != folder and images:
+            losses.add("images in folders below (left aside)", str(images[0]), len(images))
+
+
+def image_stem(path: Path) -> str:
+    """The name that an image or its labels give to a frame: without the ending, in one form of Unicode."""
+    return composed(path.stem)
+
+
+def find_file(folders: Sequence[Path], names: Sequence[str]) -> Path | None:
+    """Find the first file of some names in some folders, as written, else in another form of Unicode."""
+    for form in (str, composed, partial(unicodedata.normalize, "NFD")):
+        for folder in folders:
+            if found := next((folder / form(name) for name in names if is_file(folder / form(name))), None):
+                return found
+    return None
+
+
 def drop_repeated_stems(paths: Sequence[Path], losses: Losses) -> list[Path]:
     """Keep one image for each stem: a label file cannot tell a.png from a.jpg."""
     seen: dict[str, Path] = {}
     for path in paths:
-        first = seen.setdefault(path.stem, path)
+        first = seen.setdefault(image_stem(path), path)
         if first is not path:
             losses.add("images with the same name as another", f"{path} (beside {first.name})")
     return list(seen.values())

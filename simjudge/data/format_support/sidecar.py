@@ -25,7 +25,7 @@ from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
-from simjudge.core.names import NO_STAMP, DetectorRecord
+from simjudge.core.names import NO_STAMP, DetectorRecord, composed
 from simjudge.core.object_tables import Masks, Objects, Predictions, concatenate_tables, row_offsets
 from simjudge.core.text import Json, load_json
 from simjudge.data.format_support.image_files import LONGEST_SIDE_PX
@@ -92,7 +92,7 @@ def load_sidecar(folder: Path) -> Sidecar:
         return Sidecar(path)
     content = load_json(path)
     try:
-        frames = {str(f.get("file", f["name"])): f for f in content["frames"]}
+        frames = {composed(str(f.get("file", f["name"]))): f for f in content["frames"]}
         unique = len(frames) == len(content["frames"]) and _differ(content.get("class_ids", []))
         good = unique and all(_is_frame_entry(known) for known in frames.values())
     except (TypeError, KeyError, ValueError, AttributeError, OverflowError) as error:

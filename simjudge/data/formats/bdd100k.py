@@ -29,7 +29,7 @@ from simjudge.data.format_support.annotated_frames import (
     build_annotated_set,
     known_first,
 )
-from simjudge.data.format_support.image_files import Format, Source, list_images
+from simjudge.data.format_support.image_files import Format, Source, image_stem, list_images
 
 # In the order of BDD100K's detection benchmark of 2020; other classes follow by their names.
 CLASSES = (
@@ -119,7 +119,7 @@ def _frames(file: Path, pictures: dict[Path, dict[str, Path]], losses: Losses) -
         if not isinstance(name, str) or not name:
             losses.add("malformed frames", f"{where} ({one_line(row)})")
             continue
-        stem = Path(name.replace("\\", "/")).stem
+        stem = image_stem(Path(name.replace("\\", "/")))
         picture = there.get(stem)
         size = _size(row.get("size")) or stated or ((0, 0) if picture else _SIZE)
         shapes = list(_shapes(row.get("labels"), where, losses))
@@ -146,7 +146,7 @@ def _pictures(file: Path, known: dict[Path, dict[str, Path]]) -> dict[str, Path]
         files: dict[str, Path] = {}
         for labels in folders:
             for picture in list_images(labels):
-                files.setdefault(picture.stem, picture)
+                files.setdefault(image_stem(picture), picture)
             if files and labels.name not in _SPLITS:
                 break
         known[folder] = files

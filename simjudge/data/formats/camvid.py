@@ -15,7 +15,7 @@ from pathlib import Path
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import MOST_CLASSES, UNLABELLED, ColourTable, FrameSet, decode_label_colours
 from simjudge.core.text import one_line, parse_integer, read_text
-from simjudge.data.format_support.image_files import Format, StreetFiles, build_street_set, list_images
+from simjudge.data.format_support.image_files import Format, StreetFiles, build_street_set, image_stem, list_images
 
 _TABLES = ("label_colors.txt", "class_dict.csv")
 _MARK = "_L"
@@ -34,15 +34,15 @@ def read_camvid(path: Path) -> FrameSet:
     assert file is not None  # noqa: S101 - the sniffer has looked
     colours, names = read_class_table(file)
     found = [image for folder in _folders(path, _DEEPEST) for image in list_images(folder)]
-    labels = {image.stem.removesuffix(_MARK): image for image in found if image.stem.endswith(_MARK)}
+    labels = {image_stem(image).removesuffix(_MARK): image for image in found if image_stem(image).endswith(_MARK)}
     pictures, losses = {}, Losses()
     for image in found:
-        if image.stem.endswith(_MARK):
+        if image_stem(image).endswith(_MARK):
             continue
-        if image.stem in pictures:
+        if image_stem(image) in pictures:
             losses.add("images with the same name as another", str(image))
         else:
-            pictures[image.stem] = image
+            pictures[image_stem(image)] = image
     if not pictures:
         raise SimjudgeError(f"{path}: holds no image beside its table {file.name}")
     files = StreetFiles(list(pictures), list(pictures.values()), [labels.get(name) for name in pictures])

@@ -24,7 +24,7 @@ from simjudge.core.frames import FrameSet, LabelPicture, decode_label_colours, d
 from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.text import Json, load_json, one_line, parse_integer
 from simjudge.data.format_support.annotated_frames import CROWD
-from simjudge.data.format_support.image_files import Format, StreetFiles, build_street_set, list_images
+from simjudge.data.format_support.image_files import Format, StreetFiles, build_street_set, images_below, list_images
 from simjudge.data.format_support.mask_codec import MaskList, crop_mask
 from simjudge.data.format_support.raw_rows import FARTHEST_PX, RawRows, build_objects
 from simjudge.data.semantic_classes import LABEL_COLOURS, LABEL_NAMES
@@ -157,7 +157,11 @@ def read_cityscapes(path: Path) -> FrameSet:
     inside = [file.relative_to(root).parent for file in pictures]
     labels = [_label_file(path, folder, name) for folder, name in zip(inside, names, strict=True)]
     files = StreetFiles(names, pictures, labels)
-    frames = build_street_set(path, files, _decode, LABEL_NAMES, Losses())
+    losses, chosen = Losses(), set(pictures)
+    for place, images in images_below(root).items():
+        aside = [image for image in images if image not in chosen]
+        losses.add("images that lie in no SPLIT/CITY (left aside)", str(place), len(aside))
+    frames = build_street_set(path, files, _decode, LABEL_NAMES, losses)
     polygons = {
         name: file for name, folder in zip(names, inside, strict=True) if (file := _polygon_file(path, folder, name))
     }

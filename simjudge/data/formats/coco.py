@@ -19,7 +19,7 @@ from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet
-from simjudge.core.names import class_names_from, name_to_stamp
+from simjudge.core.names import class_names_from, composed, name_to_stamp
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.core.text import Json, load_json, one_line, parse_integer, parse_number
 from simjudge.data.format_support.annotated_frames import AnnotatedFrames, find_images
@@ -257,7 +257,7 @@ def _frame(row: Json, frame_of: Mapping[Any, int | None], names: dict[str, int])
 
 def _frame_of_file(name: str, names: dict[str, int]) -> int | None:
     file = PurePosixPath(name.replace("\\", "/"))
-    return names.get(file.stem, names.get("_".join(file.with_suffix("").parts)))
+    return names.get(composed(file.stem), names.get(composed("_".join(file.with_suffix("").parts))))
 
 
 def _frames_by_number(target: FrameSet) -> dict[Any, int | None]:

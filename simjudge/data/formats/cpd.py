@@ -19,8 +19,10 @@ from simjudge.core.images import FileImages
 from simjudge.core.names import name_to_stamp
 from simjudge.data.format_support.image_files import (
     Format,
+    count_images_below,
     drop_repeated_stems,
     file_stems,
+    image_stem,
     list_images,
     readable_images,
     write_images,
@@ -76,13 +78,14 @@ def write_cpd(frames: FrameSet, path: str | Path) -> Losses:
 def _read_files(path: Path, sidecar: Sidecar) -> FrameSet:
     losses = Losses()
     found = drop_repeated_stems(list_images(path / "imgs"), losses)
-    stems_with_image = {p.stem for p in found}
+    count_images_below(path / "imgs", losses)
+    stems_with_image = {image_stem(p) for p in found}
     images, size_array = readable_images(found, losses)
     labels = list_label_files(path / "labels", stems_with_image, sidecar, "label files without an image", losses)
     texts = path / PREDICTIONS / "labels"
     predictions = list_label_files(texts, stems_with_image, sidecar, "prediction files without an image", losses)
     without = sorted((set(labels) | set(predictions)) - stems_with_image)
-    stems = [p.stem for p in images] + without
+    stems = [image_stem(p) for p in images] + without
     if not stems and not sidecar.frame:
         raise SimjudgeError(f"{path}: holds no readable image; an empty set cannot be used{losses.reason}")
     paths: list[Path | None] = [*images, *[None] * len(without)]

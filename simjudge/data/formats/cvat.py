@@ -18,11 +18,11 @@ from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet
-from simjudge.core.names import class_names_from, name_to_stamp
+from simjudge.core.names import class_names_from, composed, name_to_stamp
 from simjudge.core.object_tables import NO_INSTANCE, BoolImage, Objects, Predictions, row_offsets
 from simjudge.core.text import load_xml, one_line, parse_integer, parse_number
 from simjudge.data.format_support.annotated_frames import find_images
-from simjudge.data.format_support.image_files import Format, Source, file_stems, list_images, write_images
+from simjudge.data.format_support.image_files import Format, Source, file_stems, image_stem, images_below, write_images
 from simjudge.data.format_support.mask_codec import (
     DECIMALS,
     NO_MASK,
@@ -334,11 +334,12 @@ def _call_alike(images: Sequence[Element], names: Sequence[str]) -> None:
 
 def _add_unnamed(entries: dict[str, ImageEntry], file: Path, sidecar: Sidecar, losses: Losses) -> None:
     """Add the images in `images/` that the annotations do not name."""
-    named = {name.rsplit("/", 1)[-1] for name in entries}
-    for image in list_images(file.parent / "images"):
-        if image.name not in named:
-            entries[image.name] = (image.name, 0, 0)
-            if not sidecar.rules_out("labelled", image.stem):
+    named, folder = {composed(name.rsplit("/", 1)[-1]) for name in entries}, file.parent / "images"
+    for image in (image for images in images_below(folder).values() for image in images):
+        if composed(image.name) not in named:
+            name = image.relative_to(folder).as_posix()
+            entries[name] = (name, 0, 0)
+            if not sidecar.rules_out("labelled", image_stem(image)):
                 losses.add("images without labels (the annotations do not name them)", str(image))
 
 

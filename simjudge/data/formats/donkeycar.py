@@ -15,12 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import is_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
 from simjudge.core.names import NO_STAMP
 from simjudge.core.text import load_json, one_line, parse_integer, read_text
-from simjudge.data.format_support.image_files import Format, readable_images
+from simjudge.data.format_support.image_files import Format, find_file, readable_images
 
 log = logging.getLogger(__name__)
 
@@ -110,7 +109,7 @@ def _deleted(path: Path) -> set[Any]:
 
 
 def _picture(path: Path, name: str) -> Path | None:
-    return next((candidate for candidate in (path / "images" / name, path / name) if is_file(candidate)), None)
+    return find_file((path / "images", path), (name,))
 
 
 def _time(record: dict[str, object]) -> int:

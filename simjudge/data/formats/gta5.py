@@ -15,7 +15,9 @@ from simjudge.data.format_support.image_files import (
     Format,
     StreetFiles,
     build_street_set,
+    count_images_below,
     drop_repeated_stems,
+    image_stem,
     list_images,
 )
 from simjudge.data.semantic_classes import LABEL_COLOURS, LABEL_NAMES
@@ -24,15 +26,20 @@ from simjudge.data.semantic_classes import LABEL_COLOURS, LABEL_NAMES
 def sniff_gta5(path: Path) -> bool:
     """Tell whether a path is a folder of images with label pictures of the same names."""
     images, labels = list_images(path / "images"), list_images(path / "labels")
-    return bool(images and labels) and labels[0].suffix.lower() == ".png" and labels[0].stem in {i.stem for i in images}
+    return (
+        bool(images and labels)
+        and labels[0].suffix.lower() == ".png"
+        and image_stem(labels[0]) in map(image_stem, images)
+    )
 
 
 def read_gta5(path: Path) -> FrameSet:
     """Read a folder of GTA V."""
     losses = Losses()
     pictures = drop_repeated_stems(list_images(path / "images"), losses)
-    labels = {file.stem: file for file in list_images(path / "labels")}
-    names = [file.stem for file in pictures]
+    count_images_below(path / "images", losses)
+    labels = {image_stem(file): file for file in list_images(path / "labels")}
+    names = [image_stem(file) for file in pictures]
     files = StreetFiles(names, pictures, [labels.get(name) for name in names])
     return build_street_set(path, files, partial(decode_label_colours, table=LABEL_COLOURS), LABEL_NAMES, losses)
 

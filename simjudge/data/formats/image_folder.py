@@ -11,6 +11,7 @@ from simjudge.core.images import FileImages
 from simjudge.core.names import name_to_stamp
 from simjudge.data.format_support.image_files import (
     Format,
+    count_images_below,
     describe_labels_left_aside,
     drop_repeated_stems,
     list_images,
@@ -35,6 +36,7 @@ def read_image_folder(path: str | Path) -> FrameSet:
         raise SimjudgeError(f"{path}: holds no readable image; an empty set cannot be used{losses.reason}")
     for line in describe_labels_left_aside(path, images):
         log.warning("%s; left aside", line)
+    count_images_below(folder, losses)
     names = [image.stem for image in images]
     stamps = [name_to_stamp(name) for name in names]
     return FrameSet.build(path.name, size, frame_name=names, stamp=stamps, images=FileImages(images), losses=losses)

@@ -19,7 +19,6 @@ from PIL import Image
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import is_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import DAMAGED_IMAGE, IMAGE_SUFFIXES, check_image_size
 from simjudge.core.object_tables import BoolImage
@@ -34,7 +33,7 @@ from simjudge.data.format_support.annotated_frames import (
     by_alphabet,
     picture_sizes,
 )
-from simjudge.data.format_support.image_files import Format, Source
+from simjudge.data.format_support.image_files import Format, Source, count_images_below, find_file
 from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, crop_mask, mask_from_polygons, outline_box
 
 _HEAD_BYTES = 4096
@@ -65,6 +64,8 @@ def read_labelme(path: Path) -> FrameSet:
     """
     losses = Losses()
     frames = [_frame(file, losses) for file in (_label_files(path) if path.is_dir() else [path])]
+    if path.is_dir() and any(frame.picture is not None and frame.picture.parent == path for frame in frames):
+        count_images_below(path, losses)
     return build_annotated_set(path, frames, by_alphabet, losses)
 
 
@@ -95,10 +96,10 @@ def _picture(file: Path, named: Any) -> Path | None:
     """The picture that a file names; where it names none, that of the same name beside it."""
     if _names_picture(named):
         plain = named.replace("\\", "/")
-        candidates = [file.parent / plain, file.parent / plain.rsplit("/", 1)[-1]]
+        names = [plain, plain.rsplit("/", 1)[-1]]
     else:
-        candidates = [file.with_suffix(form) for suffix in IMAGE_SUFFIXES for form in (suffix, suffix.upper())]
-    return next((candidate for candidate in candidates if is_file(candidate)), None)
+        names = [file.stem + form for suffix in IMAGE_SUFFIXES for form in (suffix, suffix.upper())]
+    return find_file([file.parent], names)
 
 
 def _names_picture(named: Any) -> bool:

@@ -6,6 +6,7 @@ A box from xmin 1 to xmax 10 is therefore the ten columns 0 to 10 here.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 from xml.etree.ElementTree import Element
@@ -18,7 +19,7 @@ from simjudge.core.images import FileImages
 from simjudge.core.names import name_to_stamp
 from simjudge.core.text import load_xml, one_line, parse_integer, parse_number
 from simjudge.data.format_support.annotated_frames import FLAGS, MISSING_PICTURE, NO_SHAPE, picture_sizes
-from simjudge.data.format_support.image_files import Format, drop_repeated_stems, list_images
+from simjudge.data.format_support.image_files import Format, count_images_below, image_stem, images_below, list_images
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, mend_foreign_labels
 
 _LABEL_FOLDERS = ("Annotations", "annotations", "labels", ".")
@@ -26,14 +27,15 @@ _IMAGE_FOLDERS = ("JPEGImages", "Images", "images", ".")
 _SIDES = ("xmin", "ymin", "xmax", "ymax")
 _FLAGS = ("difficult", "truncated", "occluded")
 _HEAD_BYTES = 512
+_Key = tuple[str, ...]  # Folders below that of labels or pictures, and the file's name without its ending
 
 
 def sniff_pascal_voc(path: Path) -> bool:
     """Tell whether a path is of this format: True for a folder with XML files of one <annotation> each in it."""
-    files = _label_files(path)
-    if not files:
+    first = next(iter(_label_files(path, Losses()).values()), None)
+    if first is None:
         return False
-    with files[0].open("rb") as stream:
+    with first.open("rb") as stream:
         head = stream.read(_HEAD_BYTES)
     return b"<annotation>" in head or b"<annotation " in head
 
@@ -42,29 +44,32 @@ def read_pascal_voc(path: str | Path) -> FrameSet:
     """Read a folder of Pascal VOC.
 
     The picture of a file is the one of its name, else the one that the file names. A picture without a file is not
-    labelled. Class ids are the places of the names in their alphabetical order, from 0.
+    labelled. Folders below those of labels and of pictures go together. Class ids are the places of the names in their
+    alphabetical order, from 0.
     """
     path = Path(path)
     losses = Losses()
-    files = {file.stem: file for file in _label_files(path)}
-    roots = {stem: _annotation(file) for stem, file in files.items()}
-    pictures = {picture.stem: picture for picture in drop_repeated_stems(_pictures(path), losses)}
-    for stem in sorted(files.keys() - pictures.keys()):
-        if (named := _named_picture(roots[stem])) in pictures.keys() - files.keys():
-            pictures[stem] = pictures.pop(named)
+    files = _label_files(path, losses)
+    roots = {key: _annotation(file) for key, file in files.items()}
+    pictures = _pictures(path, losses)
+    for key in sorted(files.keys() - pictures.keys()):
+        if (named := (*key[:-1], _named_picture(roots[key]))) in pictures.keys() - files.keys():
+            pictures[key] = pictures.pop(named)
             continue
-        losses.add(MISSING_PICTURE, str(files[stem]))
+        losses.add(MISSING_PICTURE, str(files[key]))
     stems = sorted(files.keys() | pictures.keys())
     stated = [_size(roots.get(stem)) for stem in stems]
     paths = [pictures.get(stem) for stem in stems]
-    sizes = picture_sizes(paths, stated, lambda i: str(files.get(stems[i], stems[i])), losses)
+    sizes = picture_sizes(paths, stated, lambda i: str(files.get(stems[i], "/".join(stems[i]))), losses)
     used = [i for i, size in enumerate(sizes) if size is not None]
     if not used:
         raise SimjudgeError(f"{path}: holds no usable image; an empty set cannot be used{losses.reason}")
-    names = [stems[i] for i in used]
+    chosen = [stems[i] for i in used]
+    again = Counter(key[-1] for key in chosen)
+    names = ["_".join(key) if again[key[-1]] > 1 else key[-1] for key in chosen]
     size = np.array([sizes[i] for i in used], np.int64).reshape(-1, 2)
     found = [paths[i] for i in used]
-    rows, class_names = _rows([(files[name], roots[name]) if name in files else None for name in names], losses)
+    rows, class_names = _rows([(files[key], roots[key]) if key in files else None for key in chosen], losses)
     rows = mend_foreign_labels(rows, size, str(path), losses)
     return FrameSet.build(
         path.absolute().name,
@@ -72,23 +77,41 @@ def read_pascal_voc(path: str | Path) -> FrameSet:
         build_objects(rows, size, class_names, losses),
         frame_name=names,
         stamp=[name_to_stamp(name) for name in names],
-        labelled=[name in files for name in names],
+        labelled=[key in files for key in chosen],
         class_names=class_names,
         images=FileImages(found) if any(found) else None,
         losses=losses,
     )
 
 
-def _label_files(path: Path) -> list[Path]:
-    for name in _LABEL_FOLDERS:
-        files = sorted(file for file in (path / name).glob("*.xml") if file.is_file() and file.name[0] != ".")
-        if files:
-            return files
-    return []
+def _label_files(path: Path, losses: Losses) -> dict[_Key, Path]:
+    for folder in (path / name for name in _LABEL_FOLDERS):
+        files = folder.glob("*.xml") if folder == path else folder.rglob("*.xml")
+        found = _by_key(folder, sorted(file for file in files if file.is_file() and file.name[0] != "."), losses)
+        if found:
+            return found
+    return {}
 
 
-def _pictures(path: Path) -> list[Path]:
-    return next((files for files in (list_images(path / name) for name in _IMAGE_FOLDERS) if files), [])
+def _pictures(path: Path, losses: Losses) -> dict[_Key, Path]:
+    for folder in (path / name for name in _IMAGE_FOLDERS):
+        files = [list_images(folder)] if folder == path else images_below(folder).values()
+        found = _by_key(folder, [file for inside in files for file in inside], losses)
+        if found:
+            if folder == path:
+                count_images_below(folder, losses)
+            return found
+    return {}
+
+
+def _by_key(folder: Path, files: Sequence[Path], losses: Losses) -> dict[_Key, Path]:
+    """The files by the folders below one that they lie in, and their names."""
+    found: dict[_Key, Path] = {}
+    for file in files:
+        key = (*file.parent.relative_to(folder).parts, image_stem(file))
+        if found.setdefault(key, file) != file:
+            losses.add("images with the same name as another", f"{file} (beside {found[key].name})")
+    return found
 
 
 def _annotation(file: Path) -> Element:
@@ -100,7 +123,7 @@ def _annotation(file: Path) -> Element:
 
 def _named_picture(root: Element) -> str:
     """The name, without its ending, of the picture that a file says it is of."""
-    return Path(str(root.findtext("filename", "")).strip().replace("\\", "/")).stem
+    return image_stem(Path(str(root.findtext("filename", "")).strip().replace("\\", "/")))
 
 
 def _size(root: Element | None) -> tuple[int, int]:

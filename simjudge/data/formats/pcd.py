@@ -328,7 +328,10 @@ def _read(source: Source, _topics: Topics) -> CloudSet:
     files = sorted(source.path.glob(f"*{_SUFFIX}")) if source.path.is_dir() else [source.path]
     names = [file.stem for file in files]
     stamps = np.array([_stamp(name) for name in names], np.int64)
-    return CloudSet(source.path.stem, names, stamps, lambda index: read_pcd(files[index]))
+    losses = Losses()
+    below = sorted(set(source.path.rglob(f"*{_SUFFIX}")) - set(files)) if source.path.is_dir() else []
+    losses.add("clouds in folders below (left aside)", str(next(iter(below), "")), len(below))
+    return CloudSet(source.path.stem, names, stamps, lambda index: read_pcd(files[index]), losses=losses)
 
 
 def _stamp(name: str) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import atomic_file, atomic_folder, is_file
+from simjudge.core.files import atomic_file, atomic_folder
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
 from simjudge.core.names import NO_STAMP, DetectorRecord, class_names_from, name_to_stamp, stamp_to_name
@@ -22,6 +22,7 @@ from simjudge.data.format_support.image_files import (
     LONGEST_SIDE_PX,
     Format,
     file_stems,
+    find_file,
     image_file,
     lies_below,
     write_images,
@@ -210,11 +211,10 @@ def _image(frame: dict[str, object], where: str, folder: Path, losses: Losses) -
     named = frame.get("image")
     if named is None:
         return None
-    image = folder / str(named)
-    if is_file(image):
-        return image
-    losses.add("images that are named but missing", f"{where}: {image}")
-    return None
+    image = find_file([folder], [str(named)])
+    if image is None:
+        losses.add("images that are named but missing", f"{where}: {folder / str(named)}")
+    return image
 
 
 FORMATS = (

@@ -26,7 +26,7 @@ from simjudge.core.names import name_to_stamp
 from simjudge.core.object_tables import BoolImage
 from simjudge.core.text import Json, load_json, one_line, parse_integer
 from simjudge.data.format_support.annotated_frames import MISSING_PICTURE, NO_SHAPE, picture_sizes
-from simjudge.data.format_support.image_files import Format
+from simjudge.data.format_support.image_files import Format, find_file
 from simjudge.data.format_support.mask_codec import (
     NO_MASK,
     MaskCrop,
@@ -118,8 +118,7 @@ def _frame_names(files: Sequence[Path]) -> list[str]:
 
 
 def _picture(file: Path) -> Path | None:
-    picture = file.parent.parent / PICTURES / file.stem
-    return picture if is_file(picture) else None
+    return find_file([file.parent.parent / PICTURES], [file.stem])
 
 
 def _size(content: Json) -> tuple[int, int]:

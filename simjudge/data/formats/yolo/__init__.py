@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -20,11 +20,12 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.core.frames import FrameSet, LabelFiles, LabelPictures, decode_label_numbers
 from simjudge.core.images import FileImages, encode_png
-from simjudge.core.names import name_to_stamp
+from simjudge.core.names import composed, name_to_stamp
 from simjudge.core.object_tables import Predictions
 from simjudge.data.format_support.image_files import (
     Format,
     file_stems,
+    image_stem,
     list_images,
     readable_images,
     same_size,
@@ -188,13 +189,8 @@ def _read_files(layout: YoloLayout, sidecar: Sidecar, path: Path, losses: Losses
 def _label_pictures(images: Sequence[Path | None], size: IntArray, kind: str, losses: Losses) -> LabelFiles | None:
     """The label pictures beside images; None where there is none."""
     folders = {image.parent: label_picture_folder(image.parent, kind) for image in images if image is not None}
-    there = {folder: {file.name for file in list_images(beside)} for folder, beside in folders.items()}
-    found = [
-        folders[image.parent] / f"{image.stem}.png"
-        if image is not None and f"{image.stem}.png" in there[image.parent]
-        else None
-        for image in images
-    ]
+    there = {folder: {composed(file.name): file for file in list_images(beside)} for folder, beside in folders.items()}
+    found = [there[image.parent].get(f"{image_stem(image)}.png") if image is not None else None for image in images]
     return LabelFiles(same_size(found, size, losses), decode_label_numbers) if any(found) else None
 
 
@@ -202,25 +198,45 @@ def _collect_files(splits: Sequence[YoloSplit], sidecar: Sidecar, losses: Losses
     files = FrameFiles()
     good, size_array = readable_images([p for split in splits for p in split.images], losses)
     sizes: dict[Path, tuple[int, int]] = dict(zip(good, map(tuple, size_array.tolist()), strict=True))
-    count = Counter(p.stem for split in splits for p in split.images)
+    count = Counter(image_stem(p) for split in splits for p in split.images)
+    taken: set[str] = set()
     for split in splits:
+        _count_texts_below(split, splits, losses)
         # Splits may be lists of images out of one folder: a label is without an image only where no split has one.
-        stems_with_image = {p.stem for other in splits if other.labels == split.labels for p in other.images}
+        stems_with_image = {image_stem(p) for other in splits if other.labels == split.labels for p in other.images}
         labels = list_label_files(split.labels, stems_with_image, sidecar, "label files without an image", losses)
         found = list_label_files(
             split.predictions, stems_with_image, sidecar, "prediction files without an image", losses
         )
         ran = split.predictions.is_dir()
-        images: dict[str, Path | None] = {p.stem: p for p in split.images if p in sizes}
+        images: dict[str, Path | None] = {image_stem(p): p for p in split.images if p in sizes}
         images.update(dict.fromkeys(sorted((set(labels) | set(found)) - stems_with_image)))
         for stem, image in images.items():
-            files.names.append(f"{split.name}_{stem}" if count[stem] > 1 else stem)
+            name = f"{split.name}_{stem}" if count[stem] > 1 and split.name else stem
+            if name in taken and image is not None:
+                name = "_".join([*image.parent.parts[-2:], stem])
+            if name in taken:
+                losses.add("images with the same name as another", str(image or labels.get(stem) or found.get(stem)))
+                continue
+            taken.add(name)
+            files.names.append(name)
             files.images.append(image)
             files.sizes.append(sizes[image] if image else sidecar.size(stem) or (0, 0))
             files.labels.append(labels.get(stem))
             files.predictions.append(found.get(stem))
             files.predicted.append(ran and (stem in found or not sidecar.rules_out("predicted", stem)))
     return files
+
+
+def _count_texts_below(split: YoloSplit, splits: Sequence[YoloSplit], losses: Losses) -> None:
+    """Count the label files below a split's own whose folder has no counterpart with images."""
+    labels, images = split.labels, {image.parent for image in split.images}
+    if labels is None or labels in images:
+        return
+    for place in sorted({file.parent for file in labels.rglob("*.txt")} - {other.labels for other in splits}):
+        if not any(list_images(folder / place.relative_to(labels)) for folder in images):
+            texts = sorted(place.glob("*.txt"))
+            losses.add("label files without an image", str(texts[0]), len(texts))
 
 
 def _count_unlabelled(files: FrameFiles, sidecar: Sidecar, labelled: list[bool], losses: Losses) -> None:
@@ -244,7 +260,7 @@ def is_prediction_folder(path: Path) -> bool:
     folder = find_label_folder(path)
     if folder is None:
         return False
-    for file in sorted(folder.glob("*.txt"))[:20]:
+    for file in sorted(_texts(folder))[:20]:
         rows = read_label_rows([file], Losses())
         if len(rows.file):
             return True
@@ -257,8 +273,16 @@ def find_label_folder(path: Path) -> Path | None:
     """Find the folder of text files that a path is or holds as "labels"; None where there is none with a .txt file."""
     for folder in (path / "labels", path):
         if folder.is_dir():
-            return folder if next(folder.glob("*.txt"), None) is not None else None
+            return folder if next(_texts(folder), None) is not None else None
     return None
+
+
+def _texts(folder: Path) -> Iterator[Path]:
+    return folder.rglob("*.txt") if folder.name == "labels" else folder.glob("*.txt")
+
+
+def _tails(stem: str) -> list[int]:
+    return [at + 1 for at, letter in enumerate(stem) if letter == "_"]
 
 
 def read_prediction_folder(path: Path, target: FrameSet, annotations: Path | None, losses: Losses) -> Predictions:
@@ -269,15 +293,24 @@ def read_prediction_folder(path: Path, target: FrameSet, annotations: Path | Non
     takes files that belong to no frame, and rows that cannot be used.
     """
     folder = find_label_folder(path) or path
-    by_stem = {file.stem: file for file in sorted(folder.glob("*.txt"))}
+    files = sorted(_texts(folder))
     stems = dict(zip(file_stems(target.frame_name), target.frame_name, strict=True))
-    names = {name: by_stem[stem] for stem, name in stems.items() if stem in by_stem}
+    # A picture of a name that several folders have is called SPLIT_FOLDER_NAME.
+    tails = Counter(stem[at:] for stem in stems for at in _tails(stem))
+    whole = {stem[at:]: stem for stem in stems for at in _tails(stem) if tails[stem[at:]] == 1}
+    names: dict[str, Path] = {}
+    for file in files:
+        below = "_".join([*file.parent.relative_to(folder).parts, image_stem(file)])
+        nested = whole.get(below, "") if file.parent != folder else ""
+        stem = next((key for key in (below, nested, image_stem(file)) if key in stems), None)
+        if stem is not None:
+            names.setdefault(stems[stem], file)
     if not names:
-        some = next(iter(by_stem), "no .txt file")
+        some = files[0].stem if files else "no .txt file"
         raise SimjudgeError(f"{path}: no file is named after a frame of {target.name} (the first is {some})")
-    matched = {file.stem for file in names.values()}
-    for stem, file in by_stem.items():
-        if stem not in matched:
+    matched = set(names.values())
+    for file in files:
+        if file not in matched:
             losses.add("prediction files for frames that the set lacks", str(file))
     paths = [names.get(name) for name in target.frame_name]
     rows = read_label_rows(paths, losses)

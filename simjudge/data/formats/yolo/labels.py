@@ -13,6 +13,7 @@ import numpy as np
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Losses
 from simjudge.core.files import LARGEST_TEXT, read_bytes
+from simjudge.core.names import composed
 from simjudge.core.object_tables import Objects, Predictions, row_offsets
 from simjudge.core.text import one_line, parse_number
 from simjudge.data.format_support.mask_codec import (
@@ -171,11 +172,13 @@ def list_label_files(
     if folder is None or not folder.is_dir():
         return {}
     with os.scandir(folder) as entries:
-        names = sorted(e.name for e in entries if e.name.endswith(".txt"))
+        names = sorted(e.name for e in entries if e.name.endswith(".txt") and not e.name.startswith("."))
     texts: dict[str, Path] = {}
     for name in names:
-        stem = name[:-4]
-        if stem in images or sidecar.size(stem) is not None:
+        stem = composed(name[:-4])
+        if stem in texts:
+            losses.add("label files with the same name as another", str(folder / name))
+        elif stem in images or sidecar.size(stem) is not None:
             texts[stem] = folder / name
         elif name not in ("classes.txt", "README.txt"):
             losses.add(kind, str(folder / name))

@@ -7,7 +7,7 @@ https://github.com/AlexeyAB/darknet#how-to-train-to-detect-your-custom-objects.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -15,9 +15,14 @@ from typing import Any
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import is_file, is_folder
 from simjudge.core.images import IMAGE_SUFFIXES
-from simjudge.core.names import class_names_from
+from simjudge.core.names import class_names_from, composed
 from simjudge.core.text import Json, near_name, one_line, parse_integer, read_text, read_yaml
-from simjudge.data.format_support.image_files import drop_repeated_stems, list_images
+from simjudge.data.format_support.image_files import (
+    drop_repeated_stems,
+    image_stem,
+    images_below,
+    list_images,
+)
 from simjudge.data.formats.yolo.labels import read_label_rows
 
 DARKNET_SUFFIX = ".data"
@@ -119,13 +124,13 @@ def described_folders(images: Path, files: Sequence[Path]) -> tuple[Path, Path]:
 def undescribed_folders(images: Path, files: Sequence[Path], *, described_above: bool) -> tuple[Path | None, Path, str]:
     """Find the folders of labels and of predictions where no file names them, by their rows; and what to say of it."""
     labels, predictions = described_folders(images, files)
-    texts = [text for text in (labels / f"{file.stem}.txt" for file in files) if text.is_file()]
+    texts = texts_of(labels, files)
     columns = read_label_rows(texts, Losses()).columns
     if not len(columns):
         return labels, predictions, ""
     if (columns % 2 == 0).all():
-        return None, labels, f"{labels}: rows end with a score: taken for a detector's predictions, not for labels"
-    note = f"{labels}: rows without a score: taken for labels, since no data.yaml describes the set"
+        return None, labels, "rows end with a score: taken for a detector's predictions, not for labels"
+    note = "rows without a score: taken for labels, since no data.yaml describes the set"
     return labels, predictions, "" if described_above else note
 
 
@@ -133,17 +138,23 @@ def find_labelled_images(folder: Path) -> Path | None:
     """Find the folder of images with label files in a folder that nothing describes; None where no image has one."""
     inside = [folder]
     if (folder / "labels").is_dir() and not list_images(folder):
-        inside = [entry for entry in sorted(folder.iterdir()) if entry.is_dir() and list_images(entry)]
-    found = inside[0] if len(inside) == 1 else None
-    files = [] if found is None else list_images(found)
-    return found if files and found is not None and _texts_for(found, files) is not None else None
+        inside = [entry for entry in sorted(folder.iterdir()) if entry.is_dir() and any(images_below(entry).values())]
+    found = images_below(inside[0]) if len(inside) == 1 and list_images(inside[0]) else {}
+    return inside[0] if any(files and _texts_for(place, files) is not None for place, files in found.items()) else None
 
 
 def _texts_for(images: Path, files: Sequence[Path]) -> Path | None:
     for folder in _candidates(images):
-        if folder.is_dir() and any((folder / f"{file.stem}.txt").is_file() for file in files):
+        if texts_of(folder, files):
             return folder
     return None
+
+
+def texts_of(folder: Path, images: Iterable[Path]) -> list[Path]:
+    """List the text files in a folder that are named as images are."""
+    there = {composed(entry.name): entry for entry in folder.iterdir()} if folder.is_dir() else {}
+    found = (there.get(f"{image_stem(image)}.txt") for image in images)
+    return [text for text in found if text is not None and text.is_file()]
 
 
 def _candidates(images: Path) -> Iterator[Path]:
@@ -215,15 +226,22 @@ def find_layout(path: Path, losses: Losses) -> YoloLayout:
         return _undescribed(root, [(split.name, split.images, root) for split in _listed("", path, [root], losses)])
     description = path if path.is_file() else _description_in(path)
     if description is None:
-        found = _folder_splits(root) or [("", find_labelled_images(root) or root)]
-        return _undescribed(root, [(name, _files(folder, losses), folder) for name, folder in found])
+        if named := _folder_splits(root):
+            _count_other_splits(root, [folder for _, folder in named], losses)
+            return _undescribed(root, [each for name, folder in named for each in _folders(name, folder, losses)])
+        top = find_labelled_images(root) or root
+        below = _folders("", top, losses)
+        chosen = [each for each in below if each[2] == top or _texts_for(each[2], each[1]) is not None]
+        for _, images, place in below:
+            if all(place != each[2] for each in chosen):
+                losses.add("images in folders below that hold no labels (left aside)", f"{place}", len(images))
+        return _undescribed(root, chosen)
     content, roots = _read_description(description)
     names = parse_class_names(content, description)
-    splits = _named_splits(content, description, roots, losses) or [
-        _split(name, _files(folder, losses), folder) for name, folder in _folder_splits(root)
-    ]
-    if not splits and (root / "images").is_dir():
-        splits = [_split("", _files(root / "images", losses), root / "images")]
+    splits = _named_splits(content, description, roots, losses)
+    if not splits:
+        usual = [("", root / "images")] if (root / "images").is_dir() else []
+        splits = [split for name, folder in _folder_splits(root) or usual for split in _splits(name, folder, losses)]
     notes = _read_once(splits, description)
     if not splits:
         raise SimjudgeError(f"{description}: names no split, and there is no folder images; add 'train: FOLDER'")
@@ -235,12 +253,15 @@ def _undescribed(root: Path, found: list[tuple[str, list[Path], Path]]) -> YoloL
     above = _description_in(root.parent)
     if above is None and "images" in (root.name, root.parent.name):
         above = _description_in(root.parent.parent)
-    splits, notes = [], []
+    splits: list[YoloSplit] = []
+    said: dict[str, str] = {}
     for name, images, folder in found:
         beside = images[0].parent if images else folder
         labels, predictions, note = undescribed_folders(beside, images, described_above=above is not None)
-        notes += [note] if note else []
+        if note:
+            said.setdefault(note, f"{labels or predictions}: {note}")
         splits.append(YoloSplit(name, images, labels, predictions))
+    notes = list(said.values())
     if above is not None:
         content = _read_description(above)[0]
         return YoloLayout(root, splits, parse_class_names(content, above), notes, _keypoints(content, above))
@@ -303,8 +324,29 @@ def _split(name: str, images: list[Path], folder: Path) -> YoloSplit:
     return YoloSplit(name, images, *described_folders(folder, images))
 
 
-def _files(folder: Path, losses: Losses) -> list[Path]:
-    return drop_repeated_stems(list_images(folder), losses)
+def _folders(name: str, top: Path, losses: Losses) -> list[tuple[str, list[Path], Path]]:
+    """A folder and those with images below it, as trainers read them: what to call each, its images, and where it is.
+
+    Those that are called as splits come in the splits' order.
+    """
+
+    def order(place: Path) -> tuple[int, tuple[str, ...]]:
+        first = place.relative_to(top).parts[:1]
+        return (-1 if not first else (*SPLITS, *first).index(first[0]), place.relative_to(top).parts)
+
+    found = images_below(top)
+    return [
+        (
+            "_".join(filter(None, (name, *place.relative_to(top).parts))),
+            drop_repeated_stems(found[place], losses),
+            place,
+        )
+        for place in sorted(found, key=order)
+    ]
+
+
+def _splits(name: str, top: Path, losses: Losses) -> list[YoloSplit]:
+    return [_split(*each) for each in _folders(name, top, losses)]
 
 
 def _description_in(folder: Path) -> Path | None:
@@ -323,11 +365,20 @@ def _is_description(path: Path) -> bool:
 
 
 def _folder_splits(root: Path) -> list[tuple[str, Path]]:
-    """Split folders found by looking: ROOT/images, ROOT/train/images ..., or ROOT/images/train ..."""
+    """Split folders found by looking: ROOT/images, or ROOT/train/images ..."""
     if (root / "images").is_dir() and (root / "labels").is_dir():
-        below = [(s, root / "images" / s) for s in SPLITS if (root / "images" / s).is_dir()]
-        return below or [("", root / "images")]
+        return [("", root / "images")]
     return [(s, root / s / "images") for s in SPLITS if (root / s / "images").is_dir()]
+
+
+def _count_other_splits(root: Path, taken: Sequence[Path], losses: Losses) -> None:
+    for folder in sorted(entry / "images" for entry in root.iterdir() if entry.is_dir()):
+        for place, images in (
+            images_below(folder).items() if root / "images" not in taken and folder not in taken else ()
+        ):
+            losses.add(
+                f"images in folders that are not called {', '.join(SPLITS)} (left aside)", str(place), len(images)
+            )
 
 
 def _is_listing(path: Path) -> bool:
@@ -359,7 +410,7 @@ def _named_splits(content: Json, description: Path, roots: list[Path], losses: L
             if found.is_file():
                 splits.extend(_listed(key, found, roots, losses))
             else:
-                splits.append(_split(key, _files(found, losses), found))
+                splits.extend(_splits(key, found, losses))
     return splits
 
 

@@ -19,6 +19,7 @@ from verdict_recordings import (
     Kinds,
     Record,
     Recording,
+    crowds,
     depth_sizes,
     drive,
     named_video,
@@ -52,6 +53,7 @@ class Effects:
         missed: share of the objects that nobody finds.
         mean: of performance at a side of 35 px.
         slope: by how much performance grows with the logarithm of the side.
+        crowd: by how much it is lower where another thing covers a part of one.
     """
 
     unit: float = 0.06
@@ -62,6 +64,7 @@ class Effects:
     missed: float = 0.0
     mean: float = 0.62
     slope: float = 0.0
+    crowd: float = 0.0
 
     @property
     def spread(self) -> float:
@@ -110,7 +113,7 @@ class Side:
         frames: the set as simjudge reads it.
         performance: float64 (N,), which the IoU of each object must be; 0 where it is missed.
         units: int64 (N,) each: everything that chance drew together, one column or two (things, blocks of time).
-        levelled: float64 (N,), performance less what the object's size does to it; 0 where it is missed.
+        levelled: float64 (N,), performance less what its size and its neighbours do to an object; 0 where missed.
     """
 
     frames: FrameSet
@@ -243,6 +246,8 @@ class Design:
         chance = random.random(count)
         differs = _differs(difference, recorded.width, recorded.height)
         expected = effects.expected(recorded.width, recorded.height)
+        if recorded.crowded is not None:
+            expected = expected - effects.crowd * recorded.crowded
         value = np.clip(expected + varied - np.where(differs, difference.gap, 0), LEAST, MOST)
         found = chance >= effects.missed + np.where(differs, difference.missed, 0)
         units = [] if self.by_time else [recorded.unit + shift]
@@ -469,6 +474,18 @@ def _designs() -> list[Design]:
             settings={"theta": theta},
         )
         for theta in (0.5, 0.6, 0.7, 0.8, 0.9)
+    ]
+    found += [
+        Design(
+            f"crowds_{round(100 * theta)}",
+            f"things alone and in pairs, 20 against 80 % pairs, theta {theta:g}, 200 frames a side",
+            200,
+            crowds(200, _FOUR, 0.2),
+            crowds(200, _FOUR, 0.8),
+            replace(_PHOTOGRAPHS, crowd=0.1),
+            settings={"theta": theta},
+        )
+        for theta in (0.5, 0.6, 0.7)
     ]
     found += [
         Design(

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 
 IMAGE = (1280, 720)
 PATCH_PX = 72
@@ -44,6 +44,7 @@ class Recording:
         class_id: int64 (N,).
         name, stamp, independent: see `FrameSet`; None: the names of photographs.
         instance: int64 (N,), as the set tells it; None: the set tells nothing.
+        crowded: bool (N,), which have a neighbour that covers a part of them; None: nobody.
     """
 
     frame: IntArray
@@ -60,6 +61,7 @@ class Recording:
     stamp: IntArray | None = None
     independent: bool = False
     instance: IntArray | None = None
+    crowded: BoolArray | None = None
 
 
 Record = Callable[[np.random.Generator], Recording]
@@ -138,6 +140,31 @@ def photographs(
         strewn = _strewn(random, count, sizes, objects, classes, ids)
         thing = np.arange(len(strewn.frame)) if random_poses else strewn.thing
         return replace(strewn, thing=thing, name=_words(random, count), independent=random_poses)
+
+    return record
+
+
+def crowds(count: int, sizes: Sizes, share: float) -> Record:
+    """Photographs of single things, and of pairs of things of which each covers up to six tenths of the other.
+
+    Args:
+        count: frames.
+        sizes: of the things; those of a pair are alike.
+        share: of the frames that show pairs.
+    """
+
+    def record(random: np.random.Generator) -> Recording:
+        strewn = _strewn(random, count, sizes, 3, 1, 0)
+        crowded = (random.random(count) < share)[strewn.frame]
+        beside = np.rint(strewn.height * random.uniform(0.4, 0.9, len(crowded)) * random.choice((-1, 1), len(crowded)))
+        rows = np.concatenate([np.arange(len(crowded)), np.flatnonzero(crowded)])
+        y = np.concatenate([strewn.y, (strewn.y + beside.astype(np.int64))[crowded]])
+        order = np.argsort(strewn.frame[rows], kind="stable")
+        columns = {
+            name: getattr(strewn, name)[rows[order]]
+            for name in ("frame", "width", "height", "x", "unit", "thing", "class_id")
+        }
+        return replace(strewn, **columns, y=y[order], crowded=crowded[rows[order]], name=_words(random, count))
 
     return record
 

@@ -89,11 +89,12 @@ def told_p(design: Design, a: Side, b: Side, settings: CompareSettings) -> float
     """Judge two sets by the specification's own test, in plain NumPy, and return its p.
 
     Args:
-        design: where performance depends on size, the test is told how.
+        design: where performance depends on size or neighbours, the test is told how.
         a, b: the sets.
         settings: threshold and seed.
     """
-    values = (a.levelled, b.levelled) if design.effects.slope else (a.performance, b.performance)
+    levels = design.effects.slope or design.effects.crowd
+    values = (a.levelled, b.levelled) if levels else (a.performance, b.performance)
     return _told(values, a, b, settings)[1]
 
 

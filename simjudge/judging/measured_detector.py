@@ -10,6 +10,7 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.object_tables import Predictions
 from simjudge.detectors.assignment import participants
 from simjudge.detectors.iou import overlapping_pairs, pair_iou
+from simjudge.judging.box_neighbours import near_counts
 from simjudge.judging.compare_settings import CompareSettings
 from simjudge.judging.judged_set import JudgedSet
 from simjudge.judging.units.blocks import frame_blocks, frame_sequence
@@ -82,7 +83,8 @@ def _mix(sides: tuple[_MeasuredSide, _MeasuredSide], rows: list[IntArray]) -> Co
     kind, size = [], []
     for side, own in zip(sides, rows, strict=True):
         objects = side.judged.frames.objects
-        kind.append(objects.class_id[own])
+        # In a crowd a class is another kind of thing.
+        kind.append(2 * objects.class_id[own] + (near_counts(objects.frame, objects.box) > 0)[own])
         size.append(np.log(np.maximum(objects.box[own, 2:] - objects.box[own, :2], 1.0)).sum(1))
     return common_mix(kind[0], size[0], kind[1], size[1])
 

@@ -11,6 +11,7 @@ import numpy as np
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Advance
 from simjudge.core.frames import FrameSet
+from simjudge.judging.box_neighbours import covered_shares, near_counts
 from simjudge.judging.compare_settings import CompareSettings, PlanSettings, SweepSettings
 from simjudge.judging.judged_set import JudgedSet, class_contexts
 from simjudge.judging.units.sampling_units import SampleUnits, sample_units
@@ -99,7 +100,7 @@ def truncated_objects(frames: FrameSet, rows: IntArray) -> BoolArray:
     return np.asarray(at_edge.any(axis=1))
 
 
-_NAMES = ("log box area", "log aspect", "truncated", "visible share", "log distance")
+_NAMES = ("log box area", "log aspect", "truncated", "neighbours", "covered share", "visible share", "log distance")
 
 
 def _columns(frames: FrameSet, rows: IntArray) -> tuple[FloatArray, ...]:
@@ -108,10 +109,15 @@ def _columns(frames: FrameSet, rows: IntArray) -> tuple[FloatArray, ...]:
     # Less than a pixel is no size that a detector could tell, and a box may be empty.
     sides = np.maximum(objects.box[rows, 2:] - objects.box[rows, :2], 1.0)
     log_width, log_height = np.log(sides).T
+    # Neighbours may be of any class.
+    shown = np.flatnonzero(np.isin(objects.frame, objects.frame[rows]))
+    frame, box, own = objects.frame[shown], objects.box[shown], np.searchsorted(shown, rows)
     return (
         log_width + log_height,
         log_width - log_height,
         truncated_objects(frames, rows).astype(np.float64),
+        near_counts(frame, box)[own].astype(np.float64),
+        np.nan_to_num(covered_shares(frame, box)[own]),
         objects.visible[rows],
         np.log(np.maximum(objects.distance[rows], 0.1)),
     )

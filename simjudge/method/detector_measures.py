@@ -34,7 +34,7 @@ class CommonMix(ShortRepr):
 
     Attributes:
         weight_a, weight_b: float64 (N,), (M,); of what the other set lacks 0.
-        cell_a, cell_b: int64 (N,), (M,), class and size; objects of one cell have one weight.
+        cell_a, cell_b: int64 (N,), (M,), kind and size; objects of one cell have one weight.
         adjusted: whether the sets are so unlike that weights are not all 1.
     """
 
@@ -45,23 +45,23 @@ class CommonMix(ShortRepr):
     adjusted: bool
 
 
-def common_mix(class_a: IntArray, size_a: FloatArray, class_b: IntArray, size_b: FloatArray) -> CommonMix:
-    """Weight objects to A's mix of classes and sizes, if the mixes differ.
+def common_mix(kind_a: IntArray, size_a: FloatArray, kind_b: IntArray, size_b: FloatArray) -> CommonMix:
+    """Weight objects to A's mix of kinds and sizes, if the mixes differ.
 
     Args:
-        class_a, class_b: int64 (N,), (M,), of objects of classes that both sets hold.
+        kind_a, kind_b: int64 (N,), (M,), of objects of classes that both sets hold: class, and whether in a crowd.
         size_a, size_b: float64 (N,), (M,), such as the logarithm of the area.
     """
-    counts = (len(class_a), len(class_b))
-    if not min(counts) or not _unlike(class_a, size_a, class_b, size_b):
+    counts = (len(kind_a), len(kind_b))
+    if not min(counts) or not _unlike(kind_a, size_a, kind_b, size_b):
         ones, one_cell = [np.ones(n) for n in counts], [np.zeros(n, np.int64) for n in counts]
         return CommonMix(ones[0], ones[1], one_cell[0], one_cell[1], adjusted=False)
-    kind, size = np.concatenate([class_a, class_b]), np.concatenate([size_a, size_b])
+    kind, size = np.concatenate([kind_a, kind_b]), np.concatenate([size_a, size_b])
     cell = np.zeros(len(kind), np.int64)
     for k in np.unique(kind):
         rows = np.flatnonzero(kind == k)
         bins = int(np.clip(len(rows) // _IN_BIN, 1, _MOST_BINS))
-        # Bins of the same number of objects, within each class.
+        # Bins of the same number of objects, within each kind.
         edges = np.quantile(size[rows], np.arange(1, bins) / bins)
         cell[rows] = cell.max(initial=0) + 1 + np.searchsorted(edges, size[rows], side="right")
     of_a, of_b = np.split(cell, [counts[0]])
@@ -75,10 +75,10 @@ def common_mix(class_a: IntArray, size_a: FloatArray, class_b: IntArray, size_b:
     return CommonMix(scaled[0], scaled[1], of_a, of_b, adjusted=True)
 
 
-def _unlike(class_a: IntArray, size_a: FloatArray, class_b: IntArray, size_b: FloatArray) -> bool:
-    """Whether a share of a class, or the sizes within one, differ by more than a little and than chance."""
-    for k in np.unique(np.concatenate([class_a, class_b])):
-        in_a, in_b = class_a == k, class_b == k
+def _unlike(kind_a: IntArray, size_a: FloatArray, kind_b: IntArray, size_b: FloatArray) -> bool:
+    """Whether a share of a kind, or the sizes within one, differ by more than a little and than chance."""
+    for k in np.unique(np.concatenate([kind_a, kind_b])):
+        in_a, in_b = kind_a == k, kind_b == k
         if unlike(in_a.astype(np.float64), in_b.astype(np.float64)) or unlike(size_a[in_a], size_b[in_b]):
             return True
     return False

@@ -166,7 +166,17 @@ def test_trials_fit_the_time_and_a_cut_run_has_tried_something_of_everything():
     assert first == set(wanted)
 
 
-SMALL = ["frames_50", "laps_laps_ids", "slow_600", "names_nanoseconds", "sizes_50", "pairs_40", "kinds_25", "room_30"]
+SMALL = [
+    "frames_50",
+    "laps_laps_ids",
+    "slow_600",
+    "names_nanoseconds",
+    "sizes_50",
+    "crowds_50",
+    "pairs_40",
+    "kinds_25",
+    "room_30",
+]
 """A design of each kind."""
 
 

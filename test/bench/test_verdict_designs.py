@@ -39,7 +39,7 @@ def test_iou_of_each_object_is_its_performance(name):
         assert (side.performance == 0).mean() == pytest.approx(DESIGNS[name].effects.missed, abs=0.06)
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", [name for name in DESIGNS if not name.startswith("crowds")])
 def test_each_object_is_alone_in_its_patch(name):
     side = drawn(name)[0]
     objects = side.frames.objects

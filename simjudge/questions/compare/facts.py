@@ -137,6 +137,8 @@ _OBJECTS = {
     "log box area": ("smaller", "larger"),
     "log aspect": ("narrower", "wider"),
     "truncated": ("less often cut off by the image's edge", "more often cut off by the image's edge"),
+    "neighbours": ("in smaller crowds", "in larger crowds"),
+    "covered share": ("less covered by other boxes", "more covered by other boxes"),
     "visible share": ("more hidden", "less hidden"),
     "log distance": ("nearer", "farther away"),
 }

@@ -102,8 +102,8 @@ def measure_notes(result: Result) -> list[str]:
     )
     names = ", ".join(LABELS[one.measure][0] for one in result.measures if one.adjusted)
     mix = (
-        f"The objects of the two sets differ in class or size: what is said of {names} is of the classes and sizes "
-        "that both hold, in A's proportions."
+        f"The objects of the two sets differ in class, size or neighbours: what is said of {names} is of the mix that "
+        "both hold, in A's proportions."
     )
     return [said, mix] if names else [said]
 

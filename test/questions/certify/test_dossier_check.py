@@ -441,6 +441,23 @@ def unlike(name, seed, frames=150):
     )
 
 
+def crowded(name, seed, frames=150):
+    """A fifth of A's frames and four fifths of B's show two things of which each covers a third of the other."""
+    random = np.random.default_rng(seed)
+    frame = np.repeat(np.arange(frames), 1 + (random.random(frames) < 0.2 + 0.6 * seed))
+    corner = np.stack([np.full(len(frame), 100.0), 60.0 + 20 * (np.diff(frame, prepend=-1) == 0)], axis=1)
+    box, kind = np.hstack([corner, corner + 30]), np.ones(len(frame), int)
+    cut = random.uniform(3, 9, len(frame)) + 3 * (np.bincount(frame) == 2)[frame]
+    return FrameSet.build(
+        name,
+        [[240, 160]] * frames,
+        Objects.build(frame, kind, box),
+        Predictions.build(frame, kind, box - cut[:, None] * [0, 0, 1, 0], np.full(len(frame), 0.9)),
+        class_names={1: "red"},
+        independent=True,
+    )
+
+
 def short_video(name, seed, frames=24):
     """Frames whose light may go together for longer than so short a recording tells."""
     made = unlike(name, seed, frames)
@@ -455,6 +472,7 @@ def short_video(name, seed, frames=24):
     [
         (video, {"unit": "instance"}, "block"),
         (unlike, {"theta": 0.6}, "expected_performance"),
+        (crowded, {"theta": 0.5}, "expected_performance"),
         (short_video, {"theta": 0.5}, "expected_performance"),
     ],
 )

@@ -42,6 +42,7 @@ def test_the_covariate_that_differs_most_is_said() -> None:
         ({"1": ({AREA: 0.8}, True)}, "B's objects are smaller than A's"),
         ({"1": ({"log distance": 0.8}, False)}, "nearer than A's"),
         ({"1": ({"log distance": 0.8}, False)}, "could not be adjusted to that, so W1 holds it too."),
+        ({"1": ({"neighbours": -0.8}, True)}, "B's objects are in larger crowds than A's (0.8 standard deviations of"),
         ({"1": ({AREA: 0.2}, True), "2": ({"visible share": -0.5}, True)}, "of class green are less hidden"),
         ({"1": ({AREA: 0.2}, True), "2": ({"visible share": -0.5}, True)}, "; another class is unlike too: "),
         ({"1": ({AREA: 0.2}, True), "2": ({AREA: 0.0}, False)}, "B's objects of class red are smaller"),

@@ -38,7 +38,7 @@ def covered_shares(frame: IntArray, boxes: FloatArray) -> FloatArray:
     area = np.prod(boxes[:, 2:] - boxes[:, :2], axis=1)
     rows, others = _overlapping(frame, boxes, boxes)
     common = np.hstack([np.maximum(boxes[rows, :2], boxes[others, :2]), np.minimum(boxes[rows, 2:], boxes[others, 2:])])
-    covered: FloatArray = np.bincount(rows, np.prod(common[:, 2:] - common[:, :2], axis=1), len(boxes))
+    covered = np.bincount(rows, np.prod(common[:, 2:] - common[:, :2], axis=1), len(boxes)).astype(np.float64)
     begin = np.flatnonzero(np.diff(rows, prepend=-1))
     for first, end in pairwise([*begin, len(rows)]):
         if end - first > 1:

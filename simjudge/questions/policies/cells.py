@@ -136,24 +136,54 @@ def _permuted(
     return _dealt_units(outcome[rows], unit, len(np.unique(trials.unit[real])), levels, draws, random)
 
 
-def _least_spread(trials: PolicyTrials, real: IntArray, sim: IntArray, *, alone: bool) -> tuple[float, float]:
-    """The spread that a cell's difference has at least, and the gap that may hide where all trials ended alike.
+@dataclass(frozen=True)
+class _CellSpread:
+    """How far a cell's difference of means may lie from the true one, where its trials vary too little to tell.
 
-    Rates are smoothed (Jeffreys), since ten successes of ten do not say that no trial ever fails. Where not a single
-    trial, or pair, differs, a rate of up to 1 - 0.025^(1/n) may have been missed.
+    Attributes:
+        size: the spread that the difference has at least.
+        pull: by how much it is nearer to 0 once each side has a further unit at either end of the range.
+        hidden: the gap that may hide where all trials ended alike: 1 - 0.025^(1/n).
     """
+
+    size: float
+    pull: float
+    hidden: float
+
+
+def _cell_spread(trials: PolicyTrials, real: IntArray, sim: IntArray, *, alone: bool) -> _CellSpread:
+    """By Agresti and Caffo (2000), of pairs by Agresti and Min (2005): ten successes of ten exclude no failure."""
     paired = _pairs(trials, real, sim) if trials.pair_names else np.empty((0, 2), np.int64)
     if 2 * len(paired) >= max(len(real), len(sim)):
-        differ = np.abs(trials.outcome[paired[:, 0]] - trials.outcome[paired[:, 1]])
-        square, fewest = (float((differ**2).sum()) + JEFFREYS) / (len(paired) + 2 * JEFFREYS), len(paired)
-        return float(np.sqrt(square / fewest)), _hidden(fewest) if not differ.any() else 0.0
-    counts = [len(side) if alone else len(np.unique(trials.unit[side])) for side in (real, sim)]
+        difference, count = trials.outcome[paired[:, 0]] - trials.outcome[paired[:, 1]], len(paired) + 2
+        centre = float(difference.sum()) / count
+        size = float(np.sqrt((float((difference**2).sum() + 1) / count - centre**2) / count))
+        hidden = 0.0 if difference.any() else _hidden(len(paired))
+        return _CellSpread(size, abs(float(difference.mean())) - abs(centre), hidden)
     sides = [trials.outcome[side] for side in (real, sim)]
-    smooth = [(float(side.sum()) + JEFFREYS) / (len(side) + 2 * JEFFREYS) for side in sides]
-    whole = [bool(np.isin(side, (0.0, 1.0)).all()) for side in sides]
-    variance = sum(p * (1 - p) / n if is_whole else 0.0 for p, n, is_whole in zip(smooth, counts, whole, strict=True))
+    units = sides if alone else [_unit_means(trials, side) for side in (real, sim)]
+    smooth = [_smoothed(values, outcomes) for values, outcomes in zip(units, sides, strict=True)]
+    measured, centre = float(units[0].mean() - units[1].mean()), smooth[0][0] - smooth[1][0]
     same = len(np.unique(np.concatenate(sides))) == 1
-    return float(np.sqrt(variance)), _hidden(min(counts)) if same else 0.0
+    return _CellSpread(
+        float(np.sqrt(smooth[0][1] + smooth[1][1])),
+        abs(measured) - float(np.copysign(centre, measured * centre)),
+        _hidden(min(map(len, units))) if same else 0.0,
+    )
+
+
+def _smoothed(units: FloatArray, outcomes: FloatArray) -> tuple[float, float]:
+    """Mean of a side and the variance of that mean; successes, halves, or equal outcomes with a unit at either end."""
+    if not np.isin(outcomes, (0.0, 0.5, 1.0)).all() and np.ptp(units) > 0:
+        return float(units.mean()), float(units.var(ddof=1)) / len(units)
+    count = len(units) + 2
+    centre = float(units.sum() + 1) / count
+    return centre, (float((units**2).sum() + 1) / count - centre**2) / count
+
+
+def _unit_means(trials: PolicyTrials, rows: IntArray) -> FloatArray:
+    unit, size = np.unique(trials.unit[rows], return_inverse=True, return_counts=True)[1:]
+    return np.bincount(unit.reshape(-1), trials.outcome[rows]) / size
 
 
 def _hidden(count: int) -> float:
@@ -307,33 +337,32 @@ class GapEvidence(ShortRepr):
 
         Where W1 of one cell is near 0, its draws lie folded at 0, and vary less than those of a true gap: of a gap of
         two spreads, intervals of the method hold 90 % in one cell. And of ten successes of ten no draw differs, though
-        the next trial may fail. So the upper end is also that of `largest_gap`, and of what such cells leave open.
+        the next trial may fail. So both ends are also those of `gap_ends`, the upper one that of what such cells hide.
         """
         everything = np.arange(len(self.cells))
         found, whole = [self.evidence(chosen) for chosen in groups], self.evidence(everything)
         sure, together = estimate_certainty(found, whole, margin)
-        least = [_least_spread(self.trials, *rows, alone=self.alone) for rows in self.cells.rows]
-        spread, hidden = np.array(least, np.float64).reshape(-1, 2).T
+        spreads = [_cell_spread(self.trials, *rows, alone=self.alone) for rows in self.cells.rows]
         wide = [
-            self._widened(one, boot.bootstrap, chosen, spread, hidden)
+            self._widened(one, boot.bootstrap, chosen, spreads)
             for one, boot, chosen in zip(sure, found, groups, strict=True)
         ]
-        return wide, self._widened(together, whole.bootstrap, everything, spread, hidden)
+        return wide, self._widened(together, whole.bootstrap, everything, spreads)
 
     def _widened(
-        self, sure: Certainty, boot: Bootstrap | None, chosen: IntArray, spread: FloatArray, hidden: FloatArray
+        self, sure: Certainty, boot: Bootstrap | None, chosen: IntArray, spreads: Sequence[_CellSpread]
     ) -> Certainty:
         low, high, gap, p = sure.gap_low, sure.gap_high, sure.gap, sure.p_adjusted
         if boot is None or low is None or high is None or gap is None:
             return sure
         told = np.array([k for k in chosen if self.boots[k] is not None], np.int64)
-        high = max(high, largest_gap(boot, min(sure.units_a, sure.units_b), spread[told]))
-        high = min(
-            boot.largest, gap + float(np.hypot(high - gap, (self._weight(told) * hidden[told]).max(initial=0.0)))
-        )
+        size, pull, hidden = np.array([(s.size, s.pull, s.hidden) for s in (spreads[k] for k in told)]).T
+        ends = gap_ends(boot, min(sure.units_a, sure.units_b), size, pull)
+        low, high = min(low, ends[0]), max(high, ends[1])
+        high = min(boot.largest, gap + float(np.hypot(high - gap, (self._weight(told) * hidden).max(initial=0.0))))
         tested = p is not None and sure.verdict not in {Verdict.TOO_FEW, Verdict.NOT_TESTED, Verdict.NO_OVERLAP}
         verdict = verdict_by_margin(p, low, high, sure.margin) if tested and p is not None else sure.verdict
-        return replace(sure, gap_high=high, verdict=verdict)
+        return replace(sure, gap_low=low, gap_high=high, verdict=verdict)
 
     def _untied(self, chosen: IntArray, weight: FloatArray) -> FloatArray:
         """(draws,) what orders permutations of the same mean W1, and the trials themselves among them.
@@ -361,10 +390,11 @@ _GAPS = 400
 """Gaps that are tried, over the range."""
 
 
-def largest_gap(boot: Bootstrap, units: int, least_spread: FloatArray) -> float:
-    """The largest gap, alike in all cells, of which the mean W1 is not too small: at 2.5 %, by the spread at that gap.
+def gap_ends(boot: Bootstrap, units: int, least_spread: FloatArray, pull: FloatArray) -> tuple[float, float]:
+    """The gap from which the mean W1 is too far above at 2.5 %; and the largest, alike in all cells, it is not below.
 
-    A difference is about normal in each cell, with the spread that its noise has, and (C,) `least_spread` at least.
+    A difference is about normal in each cell, with the spread that its noise has, and (C,) `least_spread` at least. The
+    lower end takes from the mean W1 what each cell's own interval does, (C,) `pull` included, as independent errors.
     What cells vary together shows in the draws, around the W1 that was measured.
     """
     spread = np.maximum(boot.noise / FOLD_AT_ZERO, least_spread)
@@ -383,13 +413,16 @@ def largest_gap(boot: Bootstrap, units: int, least_spread: FloatArray) -> float:
     mean, variance = moments(tried[:, np.newaxis] * np.ones(len(spread)))
     alone = float(boot.weight**2 @ moments(boot.w1[np.newaxis])[1][0])
     shared = max(1.0, float(boot.around.var()) / alone) if alone > 0 else 1.0
-    least = mean @ boot.weight - interval_width(max(1, units - 1)) * np.sqrt(shared * (variance @ boot.weight**2))
+    width = interval_width(max(1, units - 1))
+    below = float(np.sqrt(shared * (boot.weight**2 @ (pull + width * spread) ** 2)))
+    low = max(0.0, boot.mean_w1 - below)
+    least = mean @ boot.weight - width * np.sqrt(shared * (variance @ boot.weight**2))
     held = np.flatnonzero(least <= boot.mean_w1 + _SLACK)
     last = int(held[-1]) if len(held) else 0
     if last == _GAPS:
-        return boot.largest
+        return low, boot.largest
     share = (boot.mean_w1 - least[last]) / (least[last + 1] - least[last])
-    return float(tried[last] + min(1.0, max(0.0, share)) * (tried[1] - tried[0]))
+    return low, float(tried[last] + min(1.0, max(0.0, share)) * (tried[1] - tried[0]))
 
 
 _SLACK = 1e-12

@@ -165,8 +165,7 @@ def _reason(evidence: Evidence) -> Reason:
 
 
 def _judged(certainty: Certainty, reason: Reason, p: float | None, margin: float) -> Certainty:
-    if certainty.p_value is not None:
-        certainty = replace(certainty, margin=margin)
+    certainty = replace(certainty, margin=margin)
     low, high = certainty.gap_low, certainty.gap_high
     if certainty.verdict == Verdict.NO_OVERLAP or certainty.p_value is None or low is None or high is None:
         # Whatever was not drawn: no verdict.

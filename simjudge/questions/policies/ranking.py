@@ -153,6 +153,8 @@ RANDOM_ORDERS = 10_000
 POSTERIOR_DRAWS = 20_000
 SIGNIFICANCE = 0.05
 SLACK = 1e-12
+DECIMALS = 12
+"""Of mean rates: beyond is rounding, which would break ties."""
 MOST_VARIANCE = 0.25
 """Of an outcome in [0, 1]."""
 MOST_PAIRS = 10_000_000
@@ -192,8 +194,8 @@ class RankedCells(ShortRepr):
 
     @property
     def mean(self) -> FloatArray:
-        """(2, P) mean rate over tasks, all alike: R and S."""
-        return np.asarray(self.rate.mean(2))
+        """(2, P) mean rate over tasks, all alike: R and S. Equal ones are equal, whatever the order of their tasks."""
+        return np.asarray(self.rate.mean(2).round(DECIMALS))
 
     @property
     def variance_of_mean(self) -> FloatArray:
@@ -272,7 +274,7 @@ class Correlation:
 
 @dataclass(frozen=True)
 class PolicyChoice:
-    """What comes of deploying the policy that one side ranks first.
+    """What comes of deploying the policy that one side ranks first; of several alike the one that loses most.
 
     Attributes:
         policy: number of the policy in the trials.
@@ -420,15 +422,24 @@ def _posterior(cells: RankedCells, side: int, seed: int) -> FloatArray:
     return found / len(cells.tasks)
 
 
+def first_choice(by: FloatArray, real: FloatArray) -> int:
+    """The policy that one side ranks first; of several alike the one that does worst on the robot."""
+    first = np.flatnonzero(by == by.max())
+    return int(first[real[first].argmin()])
+
+
 def _choice(cells: RankedCells, posterior: FloatArray | None, by: FloatArray) -> PolicyChoice:
     real = cells.mean[0]
-    chosen = int(by.argmax())
+    chosen = first_choice(by, real)
     regret = float(real.max() - real[chosen])
     if posterior is None:
         return PolicyChoice(int(cells.policies[chosen]), regret)
-    best = posterior.max(1)
-    right = float((posterior[:, chosen] >= best).mean())
-    return PolicyChoice(int(cells.policies[chosen]), regret, right, float((best - posterior[:, chosen]).mean()))
+    first = np.flatnonzero((by == by.max()) & (real == real[chosen]))
+    best = posterior.max(1, keepdims=True)
+    expected = (best - posterior[:, first]).mean(0)
+    chosen = int(first[expected.argmax()])
+    right = float((posterior[:, chosen] >= best[:, 0]).mean())
+    return PolicyChoice(int(cells.policies[chosen]), regret, right, float(expected.max()))
 
 
 def _orders_of_pairs(cells: RankedCells, seed: int) -> tuple[FloatArray, tuple[Reversal, ...]]:
@@ -497,9 +508,9 @@ def _kept_without(cells: RankedCells) -> BoolArray:
     tasks = len(cells.tasks)
     if tasks < 2:
         return np.zeros(0, bool)
-    left = (cells.rate.sum(2)[:, np.newaxis, :] - cells.rate.transpose(0, 2, 1)) / (tasks - 1)
-    chosen = left[1].argmax(1)
-    return np.asarray(left[0][np.arange(tasks), chosen] >= left[0].max(1) - SLACK)
+    left = ((cells.rate.sum(2)[:, :, np.newaxis] - cells.rate) / (tasks - 1)).round(DECIMALS)
+    chosen = [first_choice(sim, real) for real, sim in zip(left[0].T, left[1].T, strict=True)]
+    return np.asarray(left[0][chosen, np.arange(tasks)] == left[0].max(0))
 
 
 def _reliability(cells: RankedCells) -> tuple[float | None, float | None]:
@@ -521,8 +532,8 @@ def _without_noise(r: float, reliability: tuple[float | None, float | None]) -> 
 
 
 def _judged(found: Ranking, margin: float) -> Ranking:
-    chosen = found.by_sim.policy
-    if any(chosen in (reversal.first, reversal.second) for reversal in found.reversals):
+    chosen = set(found.policies[found.sim == found.sim.max()].tolist())
+    if any(chosen & {reversal.first, reversal.second} for reversal in found.reversals):
         verdict = RankingVerdict.RANKS_WRONGLY
     elif found.least_p > SIGNIFICANCE:
         verdict = RankingVerdict.TOO_FEW_POLICIES

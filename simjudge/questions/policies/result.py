@@ -203,7 +203,8 @@ def _is_right(ranking: Row) -> bool:
 
 
 def _trusts(row: Row) -> bool | None:
-    if row["verdict"] == Verdict.PREDICTS:
+    """Whether a gap as large as the margin is ruled out, or certain; None where neither is."""
+    if row["verdict"] in {Verdict.PREDICTS, Verdict.SMALL_GAP}:
         return True
     return False if row["verdict"] in GAPS else None
 
@@ -211,19 +212,19 @@ def _trusts(row: Row) -> bool | None:
 def _choice_words(ranking: Row | None) -> str:
     if ranking is None:
         return ""
-    choice, best = ranking["by_sim"], max(ranking["sim"])
-    first = [name for name, rate in zip(ranking["policies"], ranking["sim"], strict=True) if rate == best]
-    if len(first) > 1:
-        return f"The simulation does not choose between {list_some(first)}, which do best in it alike"
-    known = choice["chance_right"] is not None
+    choice, known, best = ranking["by_sim"], ranking["by_sim"]["chance_right"] is not None, max(ranking["sim"])
     error = 1 - choice["chance_right"] if known else 0.0
     chance = f" (chance of error {_percent(error) if error >= _SMALL_CHANCE else 'below 1 %'})" if known else ""
+    lost = f"{100 * (choice['expected_regret'] if known else choice['regret']):.3g} points of success"
+    first = [name for name, rate in zip(ranking["policies"], ranking["sim"], strict=True) if rate == best]
+    if len(first) > 1:
+        alike = f"The simulation does not choose between {list_some(first)}, which do best in it alike"
+        return alike if _is_right(ranking) else f"{alike}; deploying {choice['policy']} of them costs {lost}"
     if _is_right(ranking):
         return f"The simulation picks the policy that is best on the robot, {choice['policy']}{chance}"
-    lost = choice["expected_regret"] if known else choice["regret"]
     return (
-        f"The simulation picks {choice['policy']}, and the robot does best with {ranking['by_real']['policy']}: "
-        f"deploying by simulation costs {100 * lost:.3g} points of success"
+        f"The simulation picks {choice['policy']}, and in these trials the robot does best with "
+        f"{ranking['by_real']['policy']}{chance}: deploying by simulation costs {lost}"
     )
 
 
@@ -231,10 +232,14 @@ def _rate_words(row: Row) -> str:
     real, sim = _percent(row["rate_real"]), _percent(row["rate_sim"])
     if _trusts(row):
         return f"its rates predict the real ones within {100 * row['margin']:g} points"
-    if _trusts(row) is False:
+    if row["gap"] is None:
+        return f"nothing tells whether its rates can be trusted: it says {sim}, the robot does {real}"
+    if _trusts(row) is None:
+        return f"the trials do not tell whether its rates can be trusted: it says {sim}, the robot does {real}"
+    if abs(row["rate_real"] - row["rate_sim"]) >= row["gap_low"]:
         return f"it cannot be trusted for rates: it says {sim}, the robot does {real}"
-    untold = "nothing tells" if row["gap"] is None else "the trials do not tell"
-    return f"{untold} whether its rates can be trusted: it says {sim}, the robot does {real}"
+    cells = f"single cells differ by {100 * row['gap']:.3g} points on average"
+    return f"it cannot be trusted for rates: {cells}, though it says {sim} and the robot does {real}"
 
 
 def sentences(result: SavedPolicies) -> list[str]:

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pandas as pd  # type: ignore[import-untyped,unused-ignore]
 
-from simjudge.core.arrays import FloatArray
+from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.text import list_some, read_text
 from simjudge.questions.policies.trials import LAYOUT, LAYOUT_MARK, REAL, SIM, PolicyTrials, SideUnknownError
@@ -60,6 +60,8 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "pair": ("pair", "pair_id", "initial_state", "init_state"),
 }
 """Usual names of columns, in small letters, the likeliest first."""
+WIDE = {f"{side}_{role}": (side, role) for side in (REAL, SIM) for role in ("successes", "trials", "rate")}
+"""Columns of a table that has both sides in one row."""
 _SUMS = re.compile(r"(aggregate|overall|average|mean|total|all tasks)\b", re.IGNORECASE)
 _IGNORED = re.compile(
     r"(^|_)(ci\d*|lo|hi|low|high|bins|letter|index|ix|id|std|stderr|sem|seed|episode|trial|date)($|_)"
@@ -90,6 +92,7 @@ class _Rows:
     real: list[bool] = field(default_factory=list)
     outcome: list[float] = field(default_factory=list)
     is_rate: list[bool] = field(default_factory=list)
+    unit: list[str] = field(default_factory=list)
     words: dict[str, list[str]] = field(default_factory=dict)
 
     def add(self, row: _CellName, outcomes: Sequence[float], *, is_rate: bool = False) -> None:
@@ -99,6 +102,7 @@ class _Rows:
         self.real += [row.real] * count
         self.outcome += outcomes
         self.is_rate += [is_rate] * count
+        self.unit += [row.unit] * count
         for name, word in row.words.items():
             self.words.setdefault(name, []).extend([word] * count)
 
@@ -108,6 +112,7 @@ class _CellName:
     policy: str
     task: str
     real: bool
+    unit: str
     words: Mapping[str, str]
 
 
@@ -212,8 +217,8 @@ class _TableReader:
         table.columns = [str(column) for column in table.columns]
         self._taken: dict[str, str] = {}
         for role, column in columns.items():
-            if role not in ALIASES:
-                raise UsageError(f"columns: {role} is not a kind of column; there are {', '.join(ALIASES)}")
+            if role not in ALIASES and role not in WIDE:
+                raise UsageError(f"columns: {role} is not a kind of column; there are {', '.join((*ALIASES, *WIDE))}")
             if column not in table.columns:
                 raise UsageError(f"columns: {name} has no column {column}; it has {list_some(list(table.columns))}")
             self._taken[role] = column
@@ -269,7 +274,12 @@ class _TableReader:
     def _wide_columns(self) -> dict[str, dict[str, str]]:
         """For each side the columns of a table that has both in one row; empty where it has not."""
         found: dict[str, dict[str, str]] = {REAL: {}, SIM: {}}
+        named = {role: column for role, column in self._taken.items() if role in WIDE}
+        for role, column in named.items():
+            found[WIDE[role][0]][WIDE[role][1]] = column
         for plain, column in self._plain.items():
+            if column in self._taken.values():
+                continue
             parts = plain.split("_")
             for side, words in ((REAL, _REAL_WORDS), (SIM, _SIM_WORDS)):
                 rest = "_".join(part for part in parts if part not in words)
@@ -281,6 +291,11 @@ class _TableReader:
                         found[side].setdefault("rate" if role == "outcome" else role, column)
         if all(found[side].keys() & {"successes", "rate"} for side in found):
             return found
+        if named:
+            lacking = next(side for side in found if not found[side].keys() & {"successes", "rate"})
+            raise UsageError(
+                f"columns: {self._name} has no rate of the {lacking} side; name it with {lacking}_rate=NAME"
+            )
         return {}
 
     def _side_in_words(self) -> None:
@@ -328,9 +343,11 @@ class _TableReader:
     def _cells(self, conditions: Sequence[str], *, real: bool | None) -> Iterator[tuple[int, _CellName]]:
         policy, task = (self._table[self._taken[role]].astype(str).str.strip() for role in ("policy", "task"))
         words = {column: self._table[column].astype(str) for column in conditions}
-        for row in range(len(self._table)):
-            held = {column: values.iloc[row] for column, values in words.items()}
-            yield row, _CellName(policy.iloc[row], task.iloc[row], self._real(row) if real is None else real, held)
+        sides = np.array([self._real(row) if real is None else real for row in range(len(self._table))], bool)
+        names = self._distinct_policies(policy, [task, *words.values()], sides)
+        unit = self._table[self._taken["unit"]].astype(str).str.strip() if "unit" in self._taken else [""] * len(names)
+        for row, cell in enumerate(zip(names, task, sides.tolist(), unit, strict=True)):
+            yield row, _CellName(*cell, {column: values.iloc[row] for column, values in words.items()})
 
     def _real(self, row: int) -> bool:
         if "side" not in self._taken:
@@ -345,25 +362,35 @@ class _TableReader:
 
     def _wide(self, wide: Mapping[str, Mapping[str, str]]) -> PolicyTrials:
         rows, conditions = _Rows(), self._word_columns()
-        policies = self._distinct_policies(conditions)
         for side, roles in wide.items():
-            self._taken |= {f"{role}, {side}": column for role, column in roles.items()}
+            self._taken |= {f"{side}_{role}": column for role, column in roles.items()}
             counted = {**({"trials": self._taken["trials"]} if "trials" in self._taken else {}), **roles}
             rates = self._shares(counted["rate"]) if "rate" in counted else None
             for row, cell in self._cells(conditions, real=side == REAL):
-                named = _CellName(policies[row], cell.task, cell.real, cell.words)
-                self._add_cell(rows, row, named, counted, rates)
+                self._add_cell(rows, row, cell, counted, rates)
         return self._made(rows)
 
-    def _distinct_policies(self, conditions: Sequence[str]) -> list[str]:
-        """Rows that repeat a policy and a task are checkpoints of it: they get numbers."""
-        names = self._table[self._taken["policy"]].astype(str).str.strip()
-        keys = [names, self._table[self._taken["task"]], *(self._table[column] for column in conditions)]
-        nth = names.groupby(keys).cumcount()
+    def _distinct_policies(
+        self, policy: pd.Series[str], others: Sequence[pd.Series[str]], real: BoolArray
+    ) -> list[str]:
+        """Rows that repeat a policy and a task are its checkpoints, and numbered, unless units tell them apart."""
+        names = list(policy)
+        if "unit" in self._taken:
+            return names
+        nth = policy.groupby([policy, *others, pd.Series(real)]).cumcount()
         if not nth.any():
-            return list(names)
-        self._notes.append("rows repeat a policy at a task: they are taken as checkpoints of it, and numbered")
-        repeated = set(names[nth > 0])
+            return names
+        rows = pd.DataFrame({REAL: real, SIM: ~real}).groupby([policy, *others]).transform("sum")
+        if uneven := np.flatnonzero((rows[REAL] != rows[SIM]) & (rows.min(axis=1) > 0)).tolist():
+            row, (reals, sims) = uneven[0], rows.iloc[uneven[0]]
+            raise SimjudgeError(
+                f"{self._name}, row {row + 1}: {policy[row]} at {others[0][row]} has {reals} real and {sims} simulated"
+                " rows; give checkpoints names of their own, or sessions a column session"
+            )
+        note = "rows repeat a policy at a task: they are taken as checkpoints of it, and numbered"
+        if note not in self._notes:
+            self._notes.append(note)
+        repeated = set(policy[nth > 0])
         return [f"{name} #{k + 1}" if name in repeated else name for name, k in zip(names, nth, strict=True)]
 
     def _long(self) -> PolicyTrials:
@@ -495,7 +522,7 @@ class _TableReader:
                 self._losses.add("rows that stand twice", f"row {row + 1}")
             self._table = self._table[~again].reset_index(drop=True)
 
-    def _sides(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def _sides(self) -> BoolArray:
         column = self._table[self._taken["side"]].astype(str)
         known = {text: _side_of(re.split(r"[^A-Za-z0-9]+", text)) for text in column.unique()}
         for text, mark in known.items():
@@ -511,6 +538,7 @@ class _TableReader:
             np.array(rows.real, bool),
             np.array(rows.outcome, np.float64),
             is_rate=np.array(rows.is_rate, bool),
+            unit=np.array(rows.unit, str) if any(rows.unit) else None,
             words={name: np.array(values, str) for name, values in rows.words.items()},
             notes=self._notes,
             losses=self._losses,

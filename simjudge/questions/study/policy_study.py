@@ -21,7 +21,7 @@ from simjudge.core.files import atomic_file, atomic_folder
 from simjudge.core.text import Json, JsonMapping
 from simjudge.method.betting import DifferenceSequence, SequenceVerdict
 from simjudge.questions.policies.few_real import sharpen_mean
-from simjudge.questions.policies.ranking import pearson, rank_policies, ranked_cells
+from simjudge.questions.policies.ranking import first_choice, pearson, rank_policies, ranked_cells
 from simjudge.questions.policies.tables import read_policy_table
 from simjudge.questions.policies.trials import REAL, SIM, PolicyTrials, joined_trials
 from simjudge.results.saved_result import NO, UNDECIDED, YES, StudyFinding, write_findings
@@ -337,15 +337,15 @@ def _correlations(truth: PairedTruth, draws: int, random: np.random.Generator) -
 
 def _winner(truth: PairedTruth, draws: int, random: np.random.Generator) -> StudyFinding:
     real, sim = truth.rates
-    best, picked = int(real.argmax()), int(sim.argmax())
+    best, picked = int(real.argmax()), first_choice(sim, real)
     parts: list[str] = []
     numbers: dict[str, float] = {}
     for n in _sizes(truth):
         by_sim = by_real = 0.0
         for _ in range(draws):
             a, b = _campaign(truth, n, random, paired=False)
-            by_sim += float(b.argmax() == best)
-            by_real += float(a.argmax() == best)
+            by_sim += float(real[first_choice(b, real)] == real[best])
+            by_real += float(real[first_choice(a, real)] == real[best])
         parts.append(f"{n} trials a cell: {by_sim / draws:.0%} by simulation, {by_real / draws:.0%} by real trials")
         numbers |= {f"right by sim {n}": by_sim / draws, f"right by real {n}": by_real / draws}
     lost = 100 * float(real[best] - real[picked])
@@ -354,7 +354,7 @@ def _winner(truth: PairedTruth, draws: int, random: np.random.Generator) -> Stud
         f"Really best is {truth.policies[best]}; the simulation's true rates pick {truth.policies[picked]}, "
         f"which costs {lost:.1f} points.",
         f"Right choices of {draws}: {'; '.join(parts)}.",
-        YES if best == picked else NO,
+        YES if real[best] == real[picked] else NO,
         numbers | {"points lost": lost},
     )
 

@@ -59,6 +59,19 @@ def test_a_number_that_was_changed_is_found(result, tmp_path, path, value, said)
     assert said in str(refused.value)
 
 
+def test_a_tie_at_the_top_is_checked_as_the_worst_of_the_tied(tmp_path):
+    rows = [
+        {"policy": policy, "task": task, "side": side, "trials": 10, "successes": hits}
+        for policy, sides in {"a": ((9, 8), (7, 9)), "b": ((4, 8), (9, 7))}.items()
+        for task, counts in zip(("t", "u"), zip(*sides, strict=True), strict=True)
+        for side, hits in zip(("real", "sim"), counts, strict=True)
+    ]
+    ranking = sj.compare_policies(rows, out=tmp_path / "result").content["ranking"]
+    assert (ranking["by_sim"]["policy"], ranking["by_sim"]["regret"]) == ("b", pytest.approx(0.25))
+    certify([tmp_path / "result"], tmp_path / "dossier")
+    assert verify(tmp_path / "dossier").stdout == "everything agrees\n"
+
+
 def test_a_file_that_was_changed_is_found(result, tmp_path):
     certify([result], tmp_path / "dossier")
     trials = tmp_path / "dossier/results/result/trials.csv"

@@ -97,10 +97,41 @@ def test_rates_without_numbers_of_trials_are_not_tested(tmp_path):
     path.write_text(
         "policy,task,real_success,sim_success\n" + "".join(f"p{k},t,0.{k},0.{k + 1}\n" for k in range(1, 8))
     )
-    found = sj.compare_policies(path)
-    assert found.content["overall"]["verdict"] == "not_tested"
+    found = sj.compare_policies(path, margin=0.2)
+    assert (found.content["overall"]["verdict"], found.content["overall"]["margin"]) == ("not_tested", 0.2)
     assert found.content["ranking"]["verdict"] == "not_tested"
     assert "rates: not tested" in found.meaning
+
+
+@pytest.mark.parametrize(
+    ("cells", "count", "said"),
+    [
+        # A certain gap below the margin passes --require predicts:0.1: its rates are not called untrustworthy.
+        ({("a", "t"): (0.62, 0.65)}, 20_000, "Its rates predict the real ones within 10 points."),
+        (
+            {("a", "t"): (0.6, 0.1), ("a", "u"): (0.1, 0.6)},
+            100,
+            "single cells differ by 50 points on average, though it says 35 % and the robot does 35 %.",
+        ),
+        (
+            {("a", "t"): (1, 0), ("b", "t"): (0, 1)},
+            1,
+            "The simulation picks b, and in these trials the robot does best with a (chance of error ",
+        ),
+        (
+            {("a", "t"): (0.5, 0.9), ("b", "t"): (0.8, 0.9)},
+            100,
+            "The simulation does not choose between a, b, which do best in it alike; deploying a of them costs 29",
+        ),
+    ],
+)
+def test_the_lead_says_what_the_verdict_does(cells, count, said):
+    rows = [
+        {"policy": policy, "task": task, "side": side, "trials": count, "successes": round(rate * count)}
+        for (policy, task), rates in cells.items()
+        for side, rate in zip(("real", "sim"), rates, strict=True)
+    ]
+    assert said in sj.compare_policies(rows, draws=199).meaning.replace("\xa0", " ")
 
 
 def test_two_hundred_policies_are_compared(tmp_path):

@@ -63,6 +63,7 @@ def test_a_world_model_picks_the_wrong_policy_as_published():
     assert found.mmrv.value == pytest.approx(0.1833, abs=5e-5)
     assert found.by_sim.policy != found.by_real.policy
     assert found.by_sim.regret == pytest.approx(0.275)
+    assert found.kept_without.sum() == 1  # without eggplant two policies tie, of which one is wrong
 
 
 def test_a_certain_reversal_of_the_chosen_policy_ranks_wrongly():
@@ -99,6 +100,27 @@ def test_left_out_tasks_tell_how_much_hangs_on_one():
     ]
     found = rank_policies(ranked_cells(counted(*cells)), 0.1)
     assert found.kept_without.tolist() == [False, True]  # without t, b is best on the robot
+
+
+@pytest.mark.parametrize("names", ["abcdefg", "abcdegf", "gfedcba"])
+def test_a_tie_at_the_top_counts_as_the_worst_of_the_tied_whatever_they_are_called(names):
+    rates = [(10, 10), (20, 20), (30, 30), (40, 40), (55, 52), (62, 95), (95, 95)]
+    cells = [both(name, "t", *((hits, 100) for hits in sides)) for name, sides in zip(names, rates, strict=True)]
+    trials = counted(*(cell for pair in cells for cell in pair))
+    found = rank_policies(ranked_cells(trials), 0.1)
+    assert found.verdict == "cannot_tell"
+    assert trials.policies[found.by_sim.policy] == names[5]
+    assert (found.by_sim.regret, found.by_sim.expected_regret) == (pytest.approx(0.33), pytest.approx(0.33, abs=0.01))
+    assert found.by_real.regret == 0
+
+
+def test_ties_are_not_broken_by_the_order_of_the_tasks():
+    """0.1 + 0.2 + 0.6 and 0.6 + 0.2 + 0.1 differ in the last digit."""
+    hits = {"a": (1, 2, 6), "b": (6, 2, 1), "c": (0, 0, 1)}
+    cells = [both(p, f"t{k}", (n, 10), (n, 10)) for p, of in hits.items() for k, n in enumerate(of)]
+    found = rank_policies(ranked_cells(counted(*(cell for pair in cells for cell in pair))), 0.1)
+    assert found.real[0] == found.real[1]
+    assert (found.rho.value, found.mmrv.value, found.least_p) == (1, 0, pytest.approx(1 / 3))
 
 
 def test_the_reliability_corrects_r_for_the_noise_of_few_trials():

@@ -77,6 +77,34 @@ def test_columns_that_are_called_otherwise_are_named(table):
     assert read_policy_table(path, columns=named).taken["policy"] == "who"
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "policy,task,trials,real_successes,sim_successes\na,t,10,7,6\na,t,10,2,3\nb,t,10,5,5\n",
+        "policy,task,side,n,k\na,t,real,10,7\na,t,sim,10,6\na,t,real,10,2\na,t,sim,10,3\nb,t,real,10,5\nb,t,sim,10,5\n",
+    ],
+    ids=["wide", "long"],
+)
+def test_rows_that_repeat_a_policy_are_checkpoints_in_either_form(table, text):
+    trials = read_policy_table(table(text)).trials
+    assert trials.policies == ("a #1", "a #2", "b")
+    hits = [
+        [trials.outcome[(trials.policy == p) & (trials.real == side)].sum() for side in (True, False)] for p in range(3)
+    ]
+    assert hits == [[7, 6], [2, 3], [5, 5]]
+    sessions = read_policy_table(table("session," + "\ns,".join(text.strip().splitlines()))).trials
+    assert (sessions.policies, len(np.unique(sessions.unit))) == (("a", "b"), 2)
+
+
+def test_rates_of_either_side_are_named(table):
+    path = table("policy,task,n,real_sr,wm_sr\na,t,10,0.7,0.4\n")
+    named = {"real_rate": "real_sr", "sim_rate": "wm_sr"}
+    trials = read_policy_table(path, columns=named).trials
+    assert (trials.outcome[trials.real].sum(), trials.outcome[~trials.real].sum()) == (7, 4)
+    with pytest.raises(sj.UsageError, match="has no rate of the real side; name it with real_rate=NAME"):
+        read_policy_table(path, columns={"sim_rate": "wm_sr"})
+
+
 def test_percent_is_told_by_the_values(table):
     trials = read_policy_table(table("policy,task,side,success_rate,n\na,t,real,70,10\na,t,sim,40,10\n")).trials
     assert trials.outcome[trials.real].mean() == pytest.approx(0.7)
@@ -87,6 +115,7 @@ def test_percent_is_told_by_the_values(table):
     ("text", "said"),
     [
         ("policy,task,side,n,k\na,t,real,10,11\n", "row 1: 11 successes in 10 trials"),
+        ("policy,task,side,n,k\na,t,real,9,1\na,t,real,9,2\na,t,sim,9,1\n", "row 1: a at t has 2 real and 1 simulated"),
         ("policy,task,side,n,k\na,t,real,2.5,1\n", "row 1: 2.5 trials; a whole number from 1 on is needed"),
         ("policy,task,side,success_rate,n\na,t,real,70,10\na,t,sim,0.4,10\n", "row 2: .* percent and shares are mixed"),
         ("policy,task,side,success\na,t,real,1\na,t,moon,1\n", "row 2: side is 'moon', neither real nor sim"),

@@ -15,6 +15,7 @@ from rclpy.node import Node
 from simjudge.ros.node_interfaces import DIAGNOSTICS, NODES, NodeInterface
 
 from .ending import EndingNode
+from .topic_ends import publishers_at, subscriptions_at
 
 OK = DiagnosticStatus.OK
 WARN = DiagnosticStatus.WARN
@@ -155,13 +156,13 @@ def watch_types(node: Node, diagnostics: Diagnostics, parameters: Mapping[str, s
 
     def look() -> None:
         choices = {node.resolve_topic_name(topic): name for topic, name in parameters.items()}
-        ends: list[tuple[Any, Callable[[str], Sequence[Any]], str]]
-        ends = [(subscription, node.get_publishers_info_by_topic, "publishes") for subscription in node.subscriptions]
-        ends += [(publisher, node.get_subscriptions_info_by_topic, "subscribes to") for publisher in node.publishers]
+        ends: list[tuple[Any, Callable[[Node, str], Sequence[Any]], str]]
+        ends = [(subscription, publishers_at, "publishes") for subscription in node.subscriptions]
+        ends += [(publisher, subscriptions_at, "subscribes to") for publisher in node.publishers]
         strange = set()
         for end, others, verb in ends:
             topic, own = end.topic_name, _type_name(end.msg_type)
-            for other in others(topic):
+            for other in others(node, topic):
                 if other.topic_type != own:
                     strange.add(topic)
                     who = f"{other.node_namespace.rstrip('/')}/{other.node_name}"

@@ -19,6 +19,8 @@ from rclpy.qos import ReliabilityPolicy
 
 from simjudge.core.processes import leave_closed_terminal, stop_signals
 
+from .topic_ends import publishers_at
+
 _WAKE = 0.1  # Seconds between looks at what a node waits for
 # Seconds in which a second signal is the first one again: launch, or a shell, passes on what the terminal sent too.
 _SAME = 1.0
@@ -125,7 +127,7 @@ def feeding_nodes(node: EndingNode) -> list[str]:
     if not named:
         return []
     topics = {subscription.topic_name for subscription in node.subscriptions}
-    offers = [offer for topic in topics for offer in node.get_publishers_info_by_topic(topic)]
+    offers = [offer for topic in topics for offer in publishers_at(node, topic)]
     here = node.get_namespace()
     return sorted({offer.node_name for offer in offers if offer.node_name in named and offer.node_namespace == here})
 

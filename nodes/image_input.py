@@ -17,6 +17,7 @@ from sensor_msgs.msg import CompressedImage, Image
 from .diagnostics import OK, WARN
 from .qos import MessageGaps, image_qos, subscription_events
 from .runtime import SimjudgeNode, similar_topics
+from .topic_ends import publishers_at
 
 PATIENCE = 5.0  # Seconds without an image until the node says what it waits for; more where images come rarely
 _LONGEST_PATIENCE = 60.0
@@ -142,7 +143,7 @@ class ImageInput:
 
     def _follow_offers(self, kind: str) -> None:
         """Subscribe anew where the publishers offer better, or less, than what is asked for."""
-        offers = self._node.get_publishers_info_by_topic(self._topics[kind])
+        offers = publishers_at(self._node, self._topics[kind])
         if not offers:
             return
         good = all(offer.qos_profile.reliability == ReliabilityPolicy.RELIABLE for offer in offers)

@@ -93,7 +93,7 @@ class PlayNode(SimjudgeNode):
 
     def _play_all(self) -> None:
         try:
-            self._wait_for_subscribers()
+            self.unfinished = not self._wait_for_subscribers()
             while not self.ended:
                 self._play_once()
                 if not self.settings["loop"] or not self._count:
@@ -144,14 +144,14 @@ class PlayNode(SimjudgeNode):
                 return True
         return False
 
-    def _wait_for_subscribers(self) -> None:
+    def _wait_for_subscribers(self) -> bool:
         names = self.settings["wait_for_subscribers"]
         wanted = list(self._played) if names == ["all"] else [self._recorded(name) for name in names]
         for name in wanted:
             if name not in self._played:
                 raise SimjudgeError(f"wait_for_subscribers: {name} is not played; played: {', '.join(self._played)}")
         publishers = [self._played[name] for name in wanted]
-        wait_for_subscriptions(self, self.settings["wait_for"], self.settings["wait_timeout"], publishers)
+        return wait_for_subscriptions(self, self.settings["wait_for"], self.settings["wait_timeout"], publishers)
 
     def _pause(self, request: SetBool.Request, response: SetBool.Response) -> SetBool.Response:
         self._playback.pause(on=request.data)

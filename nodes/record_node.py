@@ -22,6 +22,7 @@ from .diagnostics import OK, WARN, TaskState
 from .parameters import settings_parameters
 from .qos import MessageGaps, installed_definition, recorded_qos_profile, recording_qos, subscription_events
 from .runtime import SimjudgeNode, message_class, run_node
+from .topic_ends import publishers_at
 
 _SCAN_PERIOD = 0.2  # Seconds between looks for new topics
 _FLUSH_PERIOD = 1.0  # Seconds between writes of what is buffered
@@ -86,7 +87,7 @@ class RecordNode(SimjudgeNode):
         for name, types in self.get_topic_names_and_types():
             if name in self._taken or name in self._refused or not self._wanted(name):
                 continue
-            publishers = self.get_publishers_info_by_topic(name)
+            publishers = publishers_at(self, name)
             if not publishers:
                 continue
             if len(types) > 1:

@@ -46,6 +46,7 @@ from .qos import (
     sensor_data_qos,
     subscription_events,
 )
+from .topic_ends import subscriptions_at
 
 _WAKE = 0.1  # Seconds between looks whether the node ends
 _RECENT = 10.0  # Seconds for which a loss is a warning in diagnostics
@@ -338,42 +339,50 @@ def _reliability(node: SimjudgeNode, endpoint: Endpoint) -> str:
 
 _SETTLE = 0.5  # Seconds: a publisher may know of a subscriber before that knows of the publisher
 _LOOK = 0.05  # Seconds between looks at the subscriptions
+_SAY = 5.0  # Seconds after which a node that waits says for whom
 
 
 def wait_for_subscriptions(
     node: SimjudgeNode, wanted: list[str], timeout: float, publishers: Iterable[Publisher[Any]] = ()
-) -> None:
-    """Wait until subscriptions are there; on a thread other than the executor's (timeout: seconds)."""
-    pairs, unheard = [_pair(text) for text in wanted], list(publishers)
-    waited = bool(pairs or unheard)
-    end = time.monotonic() + timeout
-    while (pairs or unheard) and not node.leaving:
+) -> bool:
+    """Wait until subscriptions are there; on a thread other than the executor's (timeout: seconds).
+
+    Returns:
+        Whether they are; not where the node is told to end before.
+    """
+    pairs, unheard = [_pair(node, text) for text in wanted], list(publishers)
+    waited, said, begin = bool(pairs or unheard), False, time.monotonic()
+    while not node.leaving:
         pairs = [pair for pair in pairs if not _subscribes(node, *pair)]
         unheard = [publisher for publisher in unheard if not publisher.get_subscription_count()]
-        if (pairs or unheard) and time.monotonic() > end:
-            lacking = [f"nobody subscribed to {publisher.topic_name}" for publisher in unheard]
-            lacking += [f"{name} did not subscribe to {topic}" for name, topic in pairs]
+        if not pairs and not unheard:
+            if waited:
+                time.sleep(_SETTLE)
+            return True
+        passed = time.monotonic() - begin
+        lacking = [f"nobody subscribed to {publisher.topic_name}" for publisher in unheard]
+        lacking += [f"{name} did not subscribe to {topic}" for name, topic in pairs]
+        who = ", ".join(lacking)
+        if passed > timeout:
             setting = "wait_for_subscribers" if unheard else "wait_for"
-            raise SimjudgeError(
-                f"{', '.join(lacking)} within {timeout:g} s; start the subscriber, or run without {setting}"
-            )
-        if pairs or unheard:
-            time.sleep(_LOOK)
-    if waited and not node.leaving:
-        time.sleep(_SETTLE)
+            raise SimjudgeError(f"{who} within {timeout:g} s; start the subscriber, or run without {setting}")
+        if passed > _SAY and not said:
+            said = True
+            node.get_logger().warning(f"waits before it begins: {who} so far; gives up after {timeout:g} s")
+        time.sleep(_LOOK)
+    return not waited
 
 
-def _pair(text: str) -> tuple[str, str]:
+def _pair(node: SimjudgeNode, text: str) -> tuple[str, str]:
+    """A node and the full name of a topic, to which no remapping applies any more."""
     name, _, topic = text.partition(" ")
     if not name or not topic.strip():
         raise SimjudgeError(f"parameter wait_for: {text!r}: write each item as `NODE TOPIC`")
-    return name, topic.strip()
+    return name, str(node.resolve_topic_name(topic.strip(), only_expand=True))
 
 
 def _subscribes(node: SimjudgeNode, name: str, topic: str) -> bool:
-    # rclpy applies the node's remappings to the topic.
-    infos = node.get_subscriptions_info_by_topic(node.resolve_topic_name(topic, only_expand=True))
-    return any(info.node_name == name for info in infos)
+    return any(info.node_name == name for info in subscriptions_at(node, topic))
 
 
 _MOST_NAMED = 5  # Topics that a message names

@@ -36,6 +36,7 @@ from .messages import describe_message, message_stamp, to_rgb
 from .parameters import settings_parameters
 from .qos import reliable_qos, sensor_data_qos
 from .runtime import SimjudgeNode, declared_subscription, message_class, run_node
+from .topic_ends import publishers_at
 
 _DEEP = 100  # Images that the middleware keeps
 _LABELS = (255, 255, 255)
@@ -212,7 +213,7 @@ class SensorWatch:
             kind = next((type_name for type_name in types if type_name in self._show), None)
             if kind is None or topic in self._known or topic.endswith(TRUTH) or not topic.startswith(below):
                 continue
-            offers = [info.qos_profile.reliability for info in self._node.get_publishers_info_by_topic(topic)]
+            offers = [info.qos_profile.reliability for info in publishers_at(self._node, topic)]
             if not offers:
                 continue
             self._known.add(topic)

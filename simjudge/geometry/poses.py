@@ -24,7 +24,8 @@ from simjudge.core.field_types import Number, Vector
 
 # Orientation (x, y, z, w) of a camera's optical frame in its body frame (REP 103: z ahead, x right, y down).
 OPTICAL_ORIENTATION = (-0.5, 0.5, -0.5, 0.5)
-_NEAR_UNIT = 0.9e-12  # How far a quaternion's length may surely be from 1 for it to be kept as it is
+NEAR_UNIT = 1e-12  # How far a quaternion's length may be from 1 for it to be kept as it is
+_SURELY_NEAR_UNIT = 0.9 * NEAR_UNIT
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ class Pose:
         position = tuple(float(value) for value in self.position)
         orientation = tuple(float(value) for value in self.orientation)
         # Nearly all poses are fine as they are, and thousands are made: NumPy is slow for four numbers.
-        near_unit = len(orientation) == 4 and abs(math.hypot(*orientation) - 1) < _NEAR_UNIT
+        near_unit = len(orientation) == 4 and abs(math.hypot(*orientation) - 1) < _SURELY_NEAR_UNIT
         if near_unit and len(position) == 3 and math.isfinite(sum(position)):
             object.__setattr__(self, "position", position)
             object.__setattr__(self, "orientation", orientation)
@@ -49,7 +50,7 @@ class Pose:
             length = float(np.linalg.norm(quaternion))
         if len(position) != 3 or quaternion.shape != (4,) or not math.isfinite(length + sum(position)) or length < 1e-9:
             raise SimjudgeError(f"position {position}, quaternion (x, y, z, w) {quaternion.tolist()}: no pose")
-        unit = tuple(quaternion.tolist()) if abs(length - 1) < 1e-12 else tuple((quaternion / length).tolist())
+        unit = tuple(quaternion.tolist()) if abs(length - 1) < NEAR_UNIT else tuple((quaternion / length).tolist())
         object.__setattr__(self, "position", position)
         object.__setattr__(self, "orientation", unit)
 

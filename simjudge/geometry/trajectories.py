@@ -23,7 +23,7 @@ from scipy.spatial.transform import Rotation
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.settings import MotionLimitSettings
-from simjudge.geometry.poses import Pose, Trajectory, TrajectoryLink
+from simjudge.geometry.poses import NEAR_UNIT, Pose, Trajectory, TrajectoryLink
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,9 @@ def clean_trajectory(blank: Trajectory, where: Callable[[int], str], losses: Los
     differs = (pose[kept] != pose[first]).any(axis=1)
     _count(losses, f"{what} that contradict another one of the same stamp", kept[repeated & differs], where)
     kept = kept[~repeated]
-    unit = pose[kept, 3:] / length[kept, None]
+    # As `Pose` has it: a unit quaternion stays what it is to the last bit.
+    scale = np.where(np.abs(length[kept] - 1) < NEAR_UNIT, 1.0, length[kept])
+    unit = pose[kept, 3:] / scale[:, None]
     return replace(blank, stamp=stamp[kept], position=pose[kept, :3], orientation=unit)
 
 
@@ -142,9 +144,11 @@ class TrajectoryInterpolator:
         position, orientation = self.trajectory.position, Rotation.from_quat(self.trajectory.orientation)
         # The rotation from one pose to the next, in the axes of the first; a part of its vector is slerp.
         arc = (orientation[row].inv() * orientation[row + 1]).as_rotvec()
-        between = orientation[row] * Rotation.from_rotvec(arc * share[:, None])
-        # This form gives the ends back to the last bit.
-        return (1 - share)[:, None] * position[row] + share[:, None] * position[row + 1], between.as_quat()
+        turned = (orientation[row] * Rotation.from_rotvec(arc * share[:, None])).as_quat()
+        # A pose that is there is taken to the last bit, whether another one follows by now or not.
+        there, index = (share == 0) | (share == 1), np.where(share < 1, row, row + 1)
+        turned[there] = self.trajectory.orientation[index[there]]
+        return (1 - share)[:, None] * position[row] + share[:, None] * position[row + 1], turned
 
     def poses(self, stamp: npt.ArrayLike) -> list[Pose]:
         """Interpolate poses, as `sample` does (stamp: integers (N,), nanoseconds)."""

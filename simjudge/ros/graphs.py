@@ -48,6 +48,7 @@ from simjudge.ros.image_sources import (
     played_topics,
     read_robot,
     recorder,
+    with_topics_of_takers,
 )
 from simjudge.ros.node_interfaces import MANAGED_NODES, NODES
 from simjudge.ros.node_parameters import find_parameter_file
@@ -310,12 +311,12 @@ def _finished(
             own["autostart"] = False
         more = clock
         if process.name == "play_node":
-            more = {"wait_for": awaited_subscriptions(processes, played, robot)} if played is not None else {}
+            more = {"wait_for": awaited_subscriptions(processes, played)} if played is not None else {}
         changed = replace(process, parameters={**more, **process.parameters, **own})
         if values["tf"] == "namespace":
             changed = _with_own_transforms(changed)
         out.append(replace(robot.apply(changed), parameter_files=files))
-    return tuple(out)
+    return tuple(with_topics_of_takers(out))
 
 
 def _with_own_transforms(process: Process) -> Process:

@@ -122,13 +122,20 @@ def image_processes(values: Values, robot: Robot, played: PlayedTopics | None) -
     if ordered and played is not None:
         parameters["drain"] = patience = DRAIN
     detection = Process("detection_node", "detection_node", parameters=parameters, patience=patience)
-    bridged = bool(values["camera"] or values["calibration"] or (played is None and "image" in robot.remappings))
+    bridged = bool(_is_elsewhere(values) or values["calibration"] or (played is None and "image" in robot.remappings))
     bridge = (_bridge(values),) if bridged else ()
     if played is None:
         return bridge, detection
     if values["camera"]:
         raise UsageError("give either bag:= or camera:=, not both")
     return (_player(values, robot, played, into_bridge=bridged), *bridge), detection
+
+
+def _is_elsewhere(values: Values) -> bool:
+    """Whether a camera is given that has another topic than what the graph calls its camera's."""
+    camera, space = values["camera"], normalize_namespace(values["robot_ns"])
+    here = camera if camera.startswith("/") else f"{space}/{camera}"
+    return bool(camera) and here.removesuffix("/compressed") != f"{space}/{IMAGES}"
 
 
 def _player(values: Values, robot: Robot, played: PlayedTopics, *, into_bridge: bool) -> Process:
@@ -162,8 +169,8 @@ def _bridge(values: Values) -> Process:
     return Process("camera_bridge_node", "camera_bridge_node", parameters=parameters, remappings=pairs)
 
 
-def awaited_subscriptions(processes: Sequence[Process], played: PlayedTopics, robot: Robot) -> list[str]:
-    """The subscriptions that a recording waits for, so that no node misses its start."""
+def awaited_subscriptions(processes: Sequence[Process], played: PlayedTopics) -> list[str]:
+    """The subscriptions that a recording waits for, so that no node misses its start, by the nodes' own names."""
     images = COMPRESSED if played.compressed else IMAGES
     labels = [LABELS] if played.labels else []
     takes = {
@@ -173,11 +180,26 @@ def awaited_subscriptions(processes: Sequence[Process], played: PlayedTopics, ro
         "record_node": [images, *labels, "camera/detections"],
         "watch_node": [images, *labels, "camera/detections"],
     }
-    return [
-        f"{process.name} {robot.remappings.get(topic, topic)}"
-        for process in processes
-        for topic in takes.get(process.name, [])
-    ]
+    return [f"{process.name} {topic}" for process in processes for topic in takes.get(process.name, [])]
+
+
+def with_topics_of_takers(processes: Sequence[Process]) -> list[Process]:
+    """The programs, each of which waits for subscriptions by what those who subscribe have their topics remapped to."""
+    # The first remapping that fits counts.
+    names = {process.name: dict(reversed(process.remappings)) for process in processes}
+
+    def remapped(pair: str) -> str:
+        name, _, topic = pair.partition(" ")
+        return f"{name} {names[name].get(topic, topic)}"
+
+    out = []
+    for process in processes:
+        wanted = process.parameters.get("wait_for")
+        if isinstance(wanted, list):
+            own = {"wait_for": [remapped(pair) for pair in wanted]}
+            process = replace(process, parameters={**process.parameters, **own})  # noqa: PLW2901
+        out.append(process)
+    return out
 
 
 _ROWS = chosen(RecordSettings, ("max_size", "compression"))

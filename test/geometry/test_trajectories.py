@@ -2,6 +2,7 @@
 
 import logging
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -69,7 +70,11 @@ def test_at_a_pose_it_is_that_pose():
     track = random_track(3)
     position, orientation = TrajectoryInterpolator(track).sample(track.stamp)
     np.testing.assert_array_equal(position, track.position)
-    np.testing.assert_allclose(np.abs((orientation * track.orientation).sum(1)), 1, atol=1e-12)
+    np.testing.assert_array_equal(orientation, track.orientation)
+    cut = replace(track, stamp=track.stamp[:5], position=track.position[:5], orientation=track.orientation[:5])
+    np.testing.assert_array_equal(TrajectoryInterpolator(cut).sample(track.stamp[4])[1][0], track.orientation[4])
+    read = clean_trajectory(track, str, Losses())
+    np.testing.assert_array_equal(read.orientation, track.orientation)
 
 
 def test_a_steady_turn_goes_on_steadily():

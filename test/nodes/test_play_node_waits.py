@@ -7,16 +7,24 @@ rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install
 from std_msgs.msg import String  # noqa: E402
 
 
-def test_it_starts_once_the_named_node_takes_the_topic(graph, images):
+def test_it_starts_once_the_named_node_takes_the_topic_whatever_its_own_are_remapped_to(graph, images):
     heard = []
-    graph.node.create_subscription(String, "/note", lambda message: heard.append(message.data), 1000)
-    waiting = ["test /note", "test later"]
-    player = graph.start("play_node", bag=images, rate=10.0, wait_for=waiting, topics=["/note"])
-    assert not graph.until(lambda: heard or player.poll() is not None, timeout=3)
-    graph.node.create_subscription(String, "later", lambda _: None, 10)
+    graph.node.create_subscription(String, "/played", lambda message: heard.append(message.data), 1000)
+    renamed = ("--ros-args", "-r", "/note:=/played")
+    waiting = ["test /played", "test note"]
+    player = graph.start("play_node", *renamed, bag=images, rate=10.0, wait_for=waiting, topics=["/note"])
+    graph.wait_for(player, "waits before it begins: test did not subscribe to /note so far; gives up after 30 s")
+    assert not heard
+    graph.node.create_subscription(String, "note", lambda _: None, 10)
     assert graph.until(lambda: player.poll() is not None, timeout=60)
     assert player.returncode == 0, graph.output(player)
     assert heard == [f"image {index}" for index in range(20)]
+
+
+def test_told_to_end_before_it_began_is_no_success(graph, images):
+    player = graph.start("play_node", bag=images, wait_for=["judge /note"])
+    graph.wait_for(player, "judge did not subscribe to /note so far")
+    assert graph.stop(player) == 130
 
 
 @pytest.mark.parametrize(

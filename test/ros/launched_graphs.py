@@ -2,8 +2,14 @@
 
 import importlib.util
 import os
+import re
+import signal
+import subprocess
 import sys
+import time
 from pathlib import Path
+
+from simjudge.ros.runner import _listens
 
 ROOT = Path(__file__).parents[2]
 NODES = (
@@ -113,3 +119,60 @@ def parent_command(folder, name, *words, namespaces=(), **arguments):
     path = folder / "robot.launch.py"
     path.write_text(PARENT.format(driver=driver, file=file, arguments=given, namespaces=list(namespaces)))
     return [sys.executable, "-c", SERVE, str(path), *words]
+
+
+class Run:
+    """A graph in a process group of its own, as in a terminal."""
+
+    def __init__(self, runner, folder, domain, graph, *, within=False, **arguments):
+        words = [f"{name}:={value}" for name, value in arguments.items()]
+        command = [sys.executable, "-m", "simjudge", "run", graph, *words]
+        command = command if runner == "run" else launch_command(graph, *words)
+        self._log = folder / "log.txt"
+        with self._log.open("w") as log:
+            self.process = subprocess.Popen(
+                command,
+                env=os.environ | environment(folder, domain) | {"PYTHONUNBUFFERED": "1"},
+                cwd=folder if within else ROOT,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+
+    @property
+    def output(self):
+        return self._log.read_text()
+
+    def wait_for(self, text, timeout=90):
+        end = time.monotonic() + timeout
+        while text not in self.output:
+            assert self.process.poll() is None, self.output
+            assert time.monotonic() < end, self.output
+            time.sleep(0.05)
+
+    def wait_until_listening(self, timeout):
+        """Wait until all programs of the graph take signals: nodes are up then, or about to be."""
+        end, tasks = time.monotonic() + timeout, Path(f"/proc/{self.process.pid}/task")
+        nodes = []
+        while not nodes or not all(_listens(int(pid)) for pid in nodes):
+            assert self.process.poll() is None, self.output
+            assert time.monotonic() < end, self.output
+            time.sleep(0.2)
+            nodes = [pid for task in tasks.iterdir() for pid in (task / "children").read_text().split()]
+
+    def interrupt(self):
+        """What the terminal does on Ctrl-C."""
+        os.killpg(self.process.pid, signal.SIGINT)
+
+    def end(self, timeout=120):
+        assert self.process.wait(timeout) in (0, 3), self.output
+        assert "Traceback" not in self.output
+        return {
+            node: {word: int(count) for count, word in re.findall(r"(\d+) ([a-z_ ]+)", counts)}
+            for node, counts in re.findall(r"\[(\w+)(?:\]: |\] +INFO )ended: (.*)", self.output)
+        }
+
+    def close(self):
+        if self.process.poll() is None:
+            os.killpg(self.process.pid, signal.SIGKILL)
+            self.process.wait()

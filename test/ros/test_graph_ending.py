@@ -1,17 +1,12 @@
 """Ctrl-C in the middle of a run, under `simjudge run` and under the real launch: what was published is recorded."""
 
-import os
-import re
-import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pose_samples as samples
 import pytest
 from driving_scenes import ARCS, camera_file, scene_file
-from launched_graphs import ROOT, environment, has_launch, launch_command
+from launched_graphs import ROOT, Run, has_launch
 
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import Pose
@@ -23,53 +18,6 @@ pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: mak
 IMAGES, DETECTIONS, LABELS = "/camera/image_raw", "/camera/detections", "/camera/ground_truth"
 LAUNCH = pytest.mark.skipif(not has_launch(), reason="launch and launch_ros are not installed")
 RUNNERS = ("run", pytest.param("launch", marks=LAUNCH))
-
-
-class Run:
-    """A graph in a process group of its own, as in a terminal."""
-
-    def __init__(self, runner, folder, domain, graph, **arguments):
-        words = [f"{name}:={value}" for name, value in arguments.items()]
-        command = [sys.executable, "-m", "simjudge", "run", graph, *words]
-        command = command if runner == "run" else launch_command(graph, *words)
-        self._log = folder / "log.txt"
-        with self._log.open("w") as log:
-            self.process = subprocess.Popen(
-                command,
-                env=os.environ | environment(folder, domain) | {"PYTHONUNBUFFERED": "1"},
-                cwd=ROOT,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-                start_new_session=True,
-            )
-
-    @property
-    def output(self):
-        return self._log.read_text()
-
-    def wait_for(self, text, timeout=90):
-        end = time.monotonic() + timeout
-        while text not in self.output:
-            assert self.process.poll() is None, self.output
-            assert time.monotonic() < end, self.output
-            time.sleep(0.05)
-
-    def interrupt(self):
-        """What the terminal does on Ctrl-C."""
-        os.killpg(self.process.pid, signal.SIGINT)
-
-    def end(self, timeout=120):
-        assert self.process.wait(timeout) in (0, 3), self.output
-        assert "Traceback" not in self.output
-        return {
-            node: {word: int(count) for count, word in re.findall(r"(\d+) ([a-z_ ]+)", counts)}
-            for node, counts in re.findall(r"\[(\w+)(?:\]: |\] +INFO )ended: (.*)", self.output)
-        }
-
-    def close(self):
-        if self.process.poll() is None:
-            os.killpg(self.process.pid, signal.SIGKILL)
-            self.process.wait()
 
 
 @pytest.fixture(params=RUNNERS)

@@ -178,7 +178,7 @@ class LockStep:
         Frames and scans never come without a motion sample of that time.
         """
         yield self._now.sample()
-        sample = self._tick + self._period
+        sample, said = self._tick + self._period, self.time
         while True:
             ready = [self._first_step(self._waiting[0].time)] if self._waiting else []
             ready += self._sensor_step()
@@ -196,8 +196,9 @@ class LockStep:
             handed = [event for event in self._waiting if event.time <= self.time]
             self._waiting = self._waiting[len(handed) :]
             batch = None if self._feed is None else self._feed.take(self.time)
-            if handed or due_sample or (batch is not None and batch.has_scan):
-                yield MotionSample(self.time, self._state(), self._others())
+            if (handed or due_sample or (batch is not None and batch.has_scan)) and self.time > said:
+                said = self.time
+                yield MotionSample(said, self._state(), self._others())
             if batch is not None:
                 yield batch
             yield from handed

@@ -95,6 +95,8 @@ def test_events_come_in_order_of_time_and_frames_last(drive):
     order = {MotionSample: 0, SensorBatch: 1, FrameEvent: 2}
     keys = [(event.time, order[type(event)]) for event in drive[0]]
     assert keys == sorted(keys)
+    samples = [event.time for event in drive[0] if isinstance(event, MotionSample)]
+    assert len(set(samples)) == len(samples), "also where the drive begins with a scan"
     assert len([event for event in drive[0] if isinstance(event, FrameEvent)]) == 6
 
 

@@ -27,6 +27,7 @@ from verdict_recordings import (
     photographs,
     room,
     second_names,
+    several,
     slow_video,
     uneven_names,
 )
@@ -54,6 +55,8 @@ class Effects:
         mean: of performance at a side of 35 px.
         slope: by how much performance grows with the logarithm of the side.
         crowd: by how much it is lower where another thing covers a part of one.
+        recording: of the part that all of a recording shares.
+        recording_kind: of the part that the objects of one size share in a recording.
     """
 
     unit: float = 0.06
@@ -65,11 +68,14 @@ class Effects:
     mean: float = 0.62
     slope: float = 0.0
     crowd: float = 0.0
+    recording: float = 0.0
+    recording_kind: float = 0.0
 
     @property
     def spread(self) -> float:
         """Standard deviation of the sum."""
-        return float(np.sqrt(self.unit**2 + self.frame**2 + self.time**2 + self.own**2))
+        parts = (self.unit, self.frame, self.time, self.own, self.recording, self.recording_kind)
+        return float(np.sqrt(np.square(parts).sum()))
 
     @property
     def block_frames(self) -> int:
@@ -243,6 +249,8 @@ class Design:
         correlation = 0.0 if recorded.independent else effects.correlation
         of_frame = of_frame + effects.time * _autoregressive(random, recorded.frame_count, correlation)
         varied = kept[recorded.thing] + of_frame[recorded.frame] + random.normal(0, effects.own, count)
+        if recorded.of_frame is not None:
+            varied = varied + _recording_part(recorded, effects, random)
         chance = random.random(count)
         differs = _differs(difference, recorded.width, recorded.height)
         expected = effects.expected(recorded.width, recorded.height)
@@ -256,12 +264,24 @@ class Design:
             units.append(recorded.frame // effects.block_frames + others)
         if effects.frame and recorded.independent and recorded.instance is not None:
             units.append(recorded.frame + others)
+        if recorded.of_frame is not None and (effects.recording or effects.recording_kind):
+            units.append(recorded.of_frame[recorded.frame] + others)
         return Side(
             _frames(name, recorded, value, found),
             np.where(found, value, 0),
             tuple(units),
             np.where(found, value - expected + effects.mean, 0),
         )
+
+
+def _recording_part(recorded: Recording, effects: Effects, random: np.random.Generator) -> FloatArray:
+    """What all of a recording share, and what its objects of one size do."""
+    if recorded.of_frame is None:
+        return np.zeros(len(recorded.frame))
+    of_object = recorded.of_frame[recorded.frame]
+    size = np.unique(np.stack([of_object, recorded.width, recorded.height]), axis=1, return_inverse=True)[1].reshape(-1)
+    whole = random.normal(0, effects.recording, int(of_object.max()) + 1)
+    return whole[of_object] + random.normal(0, effects.recording_kind, int(size.max()) + 1)[size]
 
 
 def _frames(name: str, recorded: Recording, value: FloatArray, found: np.ndarray) -> FrameSet:
@@ -279,6 +299,7 @@ def _frames(name: str, recorded: Recording, value: FloatArray, found: np.ndarray
         stamp=recorded.stamp,
         class_names={int(k): f"kind {k}" for k in np.unique(class_id)},
         independent=recorded.independent,
+        recording=[] if recorded.of_frame is None else [f"drive {r}" for r in recorded.of_frame.tolist()],
     )
 
 
@@ -533,4 +554,40 @@ def _designs() -> list[Design]:
     return found
 
 
-DESIGNS = {design.name: design for design in _designs()}
+def _recorded(
+    name: str, sides: tuple[int, int], effects: Effects, frames: int = 30, *, course: int | None = None
+) -> Design:
+    """So many drives a side, each past cones of its own, or all past those of one course."""
+    drives = drive(frames, spacing_m=1.5, course=course, ids=True)
+    a, b = (several(drives, count, same_things=course is not None) for count in sides)
+    what = "one course" if course is not None else "cones of their own"
+    parts = (("by drive", effects.recording), ("by drive and size", effects.recording_kind))
+    said = " and ".join(f"{value:g} {how}" for how, value in parts if value) or "none"
+    words = f"{sides[0]} drives of {frames} frames past {what} against {sides[1]}, effect {said}"
+    # Where drives differ, they are what chance drew; else it was about so many things.
+    units = min(sides) if said != "none" else round(16.3 * min(sides))
+    return Design(f"drives_{name}", words, units, a, b, effects, same_things=course is not None)
+
+
+def _recorded_designs() -> list[Design]:
+    plain = Effects(unit=0.1, frame=0.0, own=0.1)
+    few = [
+        _recorded(f"{count}_{round(100 * size):02d}", (count, count), replace(plain, recording=size))
+        for count in (2, 3, 4, 6, 10, 20)
+        for size in (0.0, 0.02, 0.05)
+    ]
+    many = [
+        _recorded(f"3_20_{round(100 * size):02d}", (3, 20), replace(plain, recording=size))
+        for size in (0.0, 0.02, 0.05)
+    ]
+    kinds = [
+        _recorded(f"kinds_{count}", (count, count), replace(plain, recording_kind=0.06)) for count in (3, 4, 6, 10)
+    ]
+    course = [
+        _recorded(f"course_{count}", (count, count), replace(plain, recording=0.05), course=1) for count in (3, 4, 10)
+    ]
+    scenes = [_recorded(f"scenes_{count}", (count, count), replace(plain, recording=0.05), 20) for count in (4, 10)]
+    return few + many + kinds + course + scenes
+
+
+DESIGNS = {design.name: design for design in (*_designs(), *_recorded_designs())}

@@ -45,6 +45,7 @@ class Recording:
         name, stamp, independent: see `FrameSet`; None: the names of photographs.
         instance: int64 (N,), as the set tells it; None: the set tells nothing.
         crowded: bool (N,), which have a neighbour that covers a part of them; None: nobody.
+        of_frame: int64 (F,), the drive or scene of each frame; None: the set is one.
     """
 
     frame: IntArray
@@ -62,6 +63,7 @@ class Recording:
     independent: bool = False
     instance: IntArray | None = None
     crowded: BoolArray | None = None
+    of_frame: IntArray | None = None
 
 
 Record = Callable[[np.random.Generator], Recording]
@@ -250,6 +252,47 @@ def drive(
         )
 
     return record
+
+
+def several(record: Record, count: int, *, same_things: bool = False) -> Record:
+    """Several recordings joined to one set, some time between one and the next.
+
+    Args:
+        record: draws each.
+        count: how many.
+        same_things: all are past the same things, by number.
+    """
+
+    def joined(random: np.random.Generator) -> Recording:
+        parts = [record(random) for _ in range(count)]
+        frames = np.cumsum([0, *(part.frame_count for part in parts)])
+        numbers = [
+            max(int(part.thing.max()), int((part.thing if part.instance is None else part.instance).max()))
+            for part in parts
+        ]
+        things = np.cumsum([0, *(0 if same_things else most + 1 for most in numbers)])
+        first = parts[0]
+        columns = {
+            name: np.concatenate([getattr(part, name) for part in parts]) for name in ("width", "height", "x", "y")
+        }
+        thing = np.concatenate([part.thing + things[r] for r, part in enumerate(parts)])
+        ids = [part.instance + things[r] for r, part in enumerate(parts) if part.instance is not None]
+        stamps = [part.stamp for part in parts if part.stamp is not None]
+        return replace(
+            first,
+            **columns,
+            frame=np.concatenate([part.frame + frames[r] for r, part in enumerate(parts)]),
+            unit=thing,
+            thing=thing,
+            frame_count=int(frames[-1]),
+            class_id=None,
+            name=None if first.name is None else [name for part in parts for name in part.name or ()],
+            stamp=np.concatenate([at + r * 10**11 for r, at in enumerate(stamps)]) if stamps else None,
+            instance=np.concatenate(ids) if ids else None,
+            of_frame=np.repeat(np.arange(count), [part.frame_count for part in parts]),
+        )
+
+    return joined
 
 
 def room(count: int, cones: int = 58) -> Record:

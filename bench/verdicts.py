@@ -75,6 +75,8 @@ SECONDS = {
     "pairs_12": 0.015,
     "pairs_40": 0.018,
     "pairs_150": 0.03,
+    **dict.fromkeys((f"drives_{count}_{size}" for count in (2, 3, 4, 6) for size in ("00", "02", "05")), 0.35),
+    **dict.fromkeys((f"drives_{count}_{size}" for count in (10, 20, "3_20") for size in ("00", "02", "05")), 0.9),
 }
 """Processor time of a trial; of designs that are not named 0.1 s."""
 

@@ -240,6 +240,7 @@ class FrameSet(SummaryRepr):
         independent: whether each frame was drawn by itself, as at random poses. Stamps or numbers in a row then make
             no neighbours in time.
         label_source: what the labels are where nobody drew them, such as the predictions of a stronger detector.
+        recording: F names of the recordings that frames are of, where files or a field tell; empty where nothing does.
     """
 
     name: str
@@ -260,10 +261,13 @@ class FrameSet(SummaryRepr):
     predicted_semantic: LabelPictures | None = None
     independent: bool = False
     label_source: str = ""
+    recording: Sequence[str] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "frame_name", [composed(name) for name in self.frame_name])
         count = len(self.frame_name)
+        if self.recording and len(self.recording) != count:
+            raise SimjudgeError(f"{self.name}: {len(self.recording)} names of recordings for {count} frames")
         for label, array in (("size", self.size), ("stamp", self.stamp), ("labelled", self.labelled)):
             if len(array) != count:
                 raise SimjudgeError(f"{self.name}: {len(array)} {label} rows for {count} frames")
@@ -291,6 +295,7 @@ class FrameSet(SummaryRepr):
         detector: DetectorRecord | None = None,
         independent: bool = False,
         label_source: str = "",
+        recording: Sequence[str] = (),
     ) -> FrameSet:
         """Make a set, filling in what is not given.
 
@@ -309,6 +314,7 @@ class FrameSet(SummaryRepr):
             detector: what made the predictions; None where it is not known.
             independent: whether each frame was drawn by itself, as at random poses.
             label_source: what the labels are where nobody drew them; "" where somebody did.
+            recording: F names of recordings; empty where nothing tells them.
 
         Returns:
             The set.
@@ -344,6 +350,7 @@ class FrameSet(SummaryRepr):
             detector,
             independent=independent,
             label_source=label_source,
+            recording=list(recording),
         )
 
     def __len__(self) -> int:
@@ -401,6 +408,7 @@ class FrameSet(SummaryRepr):
             objects=_renumbered(self.objects, number),
             predictions=None if self.predictions is None else _renumbered(self.predictions, number),
             predicted=self.predicted[chosen],
+            recording=[self.recording[int(i)] for i in chosen] if self.recording else (),
             images=None if self.images is None else ImageSubset(self.images, chosen),
             semantic=None if self.semantic is None else LabelSubset(self.semantic, chosen),
             predicted_semantic=(

@@ -76,7 +76,15 @@ def join_sets(sets: Sequence[FrameSet]) -> FrameSet:
         detector=_detector(sets),
         independent=all(s.independent for s in sets),
         label_source="; ".join(dict.fromkeys(s.label_source for s in sets if s.label_source)),
+        recording=[name for number, s in enumerate(sets, 1) for name in _recordings(s, f"{number} {s.name}")],
     )
+
+
+def _recordings(frames: FrameSet, name: str) -> Sequence[str]:
+    """Which recording each frame of one of several sets is of: drawn by themselves, frames are of none."""
+    if frames.recording:
+        return [f"{name}: {one}" for one in frames.recording]
+    return frames.frame_name if frames.independent else [name] * len(frames)
 
 
 def join(

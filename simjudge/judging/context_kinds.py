@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import combinations, pairwise, product
 
@@ -27,6 +27,7 @@ from simjudge.method.kinds import (
     pack_kinds,
 )
 from simjudge.method.pool import ClassPair
+from simjudge.method.recordings import RecordingSides, SampleRecordings
 
 EVERYWHERE = "all contexts"
 BINS = 3
@@ -136,7 +137,9 @@ def where_sets_differ(
     if not schedule.draws:
         return None
     kinds = context_kinds(comparison.sets, method.patch, most_kinds(_numbers_of(units)))
-    sums = KindSums.zeros(len(kinds.names.names), units.count, units.block_count)
+    unit, count, recorded = recorded_units(units.unit, units.count, units.recording)
+    comparison = replace(comparison, units=replace(units, unit=unit, count=count))
+    sums = replace(KindSums.zeros(len(kinds.names.names), count, units.block_count), recorded=recorded)
     first_b = len(comparison.sets[0].frames.objects)
     for class_id, one in classes.items():
         held = int(one.batch[one.compared].sum())
@@ -147,6 +150,21 @@ def where_sets_differ(
         most_rows = min(MOST_ROWS, max(FEWEST_ROWS, MOST_SAMPLES * len(rows[0]) // held))
         sums.add_class(pair, method, kinds.bits[np.concatenate([rows[0], first_b + rows[1]])], most_rows)
     return tested_kinds(sums, kinds.names, schedule)
+
+
+def recorded_units(
+    unit: tuple[IntArray, IntArray], count: int, recording: tuple[IntArray, IntArray] | None
+) -> tuple[tuple[IntArray, IntArray], int, SampleRecordings | None]:
+    """Units numbered by recording where sets have several: of A and of B, how many there are, and what each is of."""
+    if recording is None:
+        return unit, count, None
+    sides = RecordingSides.of_rows(*recording)
+    recordings = len(sides.in_a)
+    cells, number = np.unique(np.concatenate(unit) * recordings + np.concatenate(recording), return_inverse=True)
+    first, second = np.split(number.reshape(-1).astype(np.int64), [len(unit[0])])
+    of_unit, of_recording = np.divmod(cells, recordings)
+    known = SampleRecordings(of_recording, of_unit, np.full(len(cells), -1), sides)
+    return (first, second), len(cells), known
 
 
 def samples_of_kind(comparison: SetComparison, name: str) -> BoolArray:
@@ -175,7 +193,8 @@ def tested_kinds(sums: KindSums, names: KindNames, schedule: DrawSchedule) -> Ki
     while (normals := schedule.next_batch()) is not None:
         batches.append(sums.drawn(normals))
     chance, noise = (np.concatenate([batch[k] for batch in batches], axis=1) for k in range(2))
-    return kind_differences(sums, chance, noise, names)
+    shifts = sums.shifts(schedule.draws, schedule.seed)
+    return kind_differences(sums, chance, noise, names, None if shifts is None else shifts[:, : chance.shape[1]])
 
 
 def quantile_groups(

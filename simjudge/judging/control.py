@@ -63,6 +63,7 @@ def _between_halves(
         units,
         unit=(unit, unit),
         block=None if units.block is None else (units.block[side], units.block[side]),
+        recording=None if units.recording is None else (units.recording[side], units.recording[side]),
         sides=(units.sides[side], units.sides[side]),
     )
     comparison = SetComparison((first, second), of_set, result.method, adjusts=settings.preset != "cpd")

@@ -63,10 +63,19 @@ def join_units(units: Sequence[SampleUnits], shared: Sequence[SharedObjects] = (
     of_unit, count = _joined([one.unit for one in units], shared)
     given = [one.block if one.block is not None else _no_blocks(one) for one in units]
     of_block, blocks = _joined(given, shared)
-    has_blocks = any(one.block is not None for one in units)
+    has_blocks, several = (any(getattr(one, name) is not None for one in units) for name in ("block", "recording"))
+    whole = [one.recording or (np.zeros_like(one.unit[0]), np.ones_like(one.unit[1])) for one in units]
+    of_recording, _ = _joined(whole, shared)
     return [
-        replace(one, unit=unit, count=count, block=block if has_blocks else None, block_count=blocks)
-        for one, unit, block in zip(units, of_unit, of_block, strict=True)
+        replace(
+            one,
+            unit=unit,
+            count=count,
+            block=block if has_blocks else None,
+            block_count=blocks,
+            recording=recording if several else None,
+        )
+        for one, unit, block, recording in zip(units, of_unit, of_block, of_recording, strict=True)
     ]
 
 

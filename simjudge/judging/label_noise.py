@@ -184,11 +184,7 @@ class _Replicate(ShortRepr):
             frames = replace(judged.frames, objects=objects)
             out.append(replace(judged, frames=frames, assignment=object_performance(frames, method, settings.metric)))
             rows.append(kept)
-        taken = replace(
-            units,
-            unit=(units.unit[0][rows[0]], units.unit[1][rows[1]]),
-            block=None if units.block is None else (units.block[0][rows[0]], units.block[1][rows[1]]),
-        )
+        taken = units.of_objects(rows[0], rows[1])
         comparison = SetComparison((out[0], out[1]), taken, method, adjusts=settings.preset != "cpd")
         [by_class], drawn = comparison.compare(comparison.schedule(settings))
         record(comparison)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -50,7 +50,10 @@ def measure_detector(
     ):
         if least and least <= method.min_score:
             continue
-        sides = [side.false_positives(frames, i, least, away=away) for i, side in enumerate((a, b))]
+        sides = [
+            _recorded(side.false_positives(frames, i, least, away=away), frames.recording, i)
+            for i, side in enumerate((a, b))
+        ]
         found.append(MeasuredSets(measure, sides[0], sides[1], margin * max(1.0, per_frame)))
     return judge_measures([*found, *_object_measures((a, b), units, frames, margin)], settings.draws, settings.seed)
 
@@ -73,10 +76,20 @@ def _object_measures(
             value = side.found[own].astype(np.float64) if event else side.score[side.partner[own]]
             weight, cell = ((mix.weight_a, mix.cell_a), (mix.weight_b, mix.cell_b))[i]
             unit, block = numbers[i].unit[own], numbers[i].block[own]
-            both.append(mean_estimate(value, unit, block, event=event, weight=weight, cell=cell))
+            estimate = mean_estimate(value, unit, block, event=event, weight=weight, cell=cell)
+            both.append(_recorded(estimate, units.recording, i, own))
         found.append(MeasuredSets(measure, both[0], both[1], margin, mix.adjusted))
     precise = _average_precision(sides, numbers, frames, margin, rows)
     return found if precise is None else [*found, precise]
+
+
+def _recorded(
+    estimate: SideEstimate | None, recording: tuple[IntArray, IntArray] | None, side: int, rows: IntArray | None = None
+) -> SideEstimate | None:
+    """The estimate, knowing of which recording its rows are."""
+    if estimate is None or recording is None:
+        return estimate
+    return replace(estimate, recording=recording[side] if rows is None else recording[side][rows])
 
 
 def _mix(sides: tuple[_MeasuredSide, _MeasuredSide], rows: list[IntArray]) -> CommonMix:
@@ -177,6 +190,7 @@ class _MeasuredSide(ShortRepr):
         held: list[FloatArray] = []
         unit: list[IntArray] = []
         block: list[IntArray] = []
+        shown: list[IntArray] = []
         for k in classes:
             rows, ranked = self.judged.rows(k), self.judged.ranked[k]
             total = float(heavy[rows].sum())
@@ -194,12 +208,14 @@ class _MeasuredSide(ShortRepr):
             held += [np.zeros(len(moved)), heavy[rows]]
             unit += [np.where(of >= 0, own.unit[of], frames.own[side][frame]), own.unit[rows]]
             block += [np.where(of >= 0, own.block[of], frames.block[side][frame]), own.block[rows]]
+            shown += [frame, objects.frame[rows]]
         shares = np.concatenate(influence) / len(classes)
         # Units are counted over the objects: without them there is no recall.
         # A miss and a false positive before all hits.
         event = float(np.sqrt(2 * np.square(events).sum())) / len(classes)
         numbers = np.concatenate(unit), np.concatenate(block), np.concatenate(held)
-        return SideEstimate(float(np.mean(values)), shares, *numbers, event)
+        estimate = SideEstimate(float(np.mean(values)), shares, *numbers, event)
+        return _recorded(estimate, frames.recording, side, np.concatenate(shown))
 
 
 def _fits(judged: JudgedSet, predictions: Predictions, kind: str) -> BoolArray:
@@ -226,6 +242,7 @@ class _FrameUnits(ShortRepr):
 
     own: tuple[IntArray, IntArray]
     block: tuple[IntArray, IntArray]
+    recording: tuple[IntArray, IntArray] | None
 
     @classmethod
     def of_sets(
@@ -248,7 +265,7 @@ class _FrameUnits(ShortRepr):
                 if length is not None:
                     own[i], blocks[i] = first + length, np.full(len(length), -1)
                     first += 0 if settings.paired else int(length.max(initial=-1)) + 1
-        return cls((own[0], own[1]), (blocks[0], blocks[1]))
+        return cls((own[0], own[1]), (blocks[0], blocks[1]), units.frame_recording)
 
 
 def lasting_frame_units(

@@ -32,6 +32,7 @@ from simjudge.judging.context_kinds import (
     Grouping,
     groups_by_place,
     most_kinds,
+    recorded_units,
     tested_kinds,
     where_sets_differ,
 )
@@ -106,11 +107,16 @@ def _places_of(frames: FrameSet, rows: IntArray, count: IntArray, first: IntArra
 
 
 def where_detector_invents(
-    sets: tuple[JudgedSet, JudgedSet], frame_unit: tuple[IntArray, IntArray], method: Method, draws: int, seed: int
+    sets: tuple[JudgedSet, JudgedSet],
+    frame_unit: tuple[IntArray, IntArray],
+    method: Method,
+    draws: int,
+    seed: int,
+    recording: tuple[IntArray, IntArray] | None = None,
 ) -> KindDifferences | None:
     """Test kinds of places: the share of like places that hold an invention, B less A; None where there are none.
 
-    `frame_unit`: (F,) the sampling unit of the frames of A and of B, see `SampleUnits`.
+    `frame_unit`, `recording`: (F,) of the frames of A and of B, see `SampleUnits`.
     """
     if not draws or any(judged.frames.predictions is None for judged in sets):
         return None
@@ -125,15 +131,16 @@ def where_detector_invents(
             [a.centre, b.centre],
         ),
     ]
-    count = max(int(unit.max(initial=-1)) for unit in frame_unit) + 1
+    units = max(int(unit.max(initial=-1)) for unit in frame_unit) + 1
+    frame_unit, count, recorded = recorded_units(frame_unit, units, recording)
     kinds = ContextKinds.of_groupings(groupings, (len(a.frame), len(b.frame)), most_kinds(count), ALL_PLACES)
     samples = [
         Samples(side.contexts.marked_empty(), side.invented, UnitNumbers(own[side.frame]))
         for side, own in zip((a, b), frame_unit, strict=True)
     ]
-    sums = KindSums.zeros(len(kinds.names.names), count, 0)
+    sums = replace(KindSums.zeros(len(kinds.names.names), count, 0), recorded=recorded)
     sums.add_class(ClassPair(samples[0], samples[1]), method, kinds.bits, MOST_ROWS)
-    return tested_kinds(sums, kinds.names, DrawSchedule(count, 0, draws, seed))
+    return tested_kinds(sums, kinds.names, DrawSchedule(units, 0, draws, seed))
 
 
 def _surroundings(places: tuple[JudgedPlaces, JudgedPlaces], names: dict[int, str], method: Method) -> Grouping:
@@ -209,7 +216,8 @@ class PairResult:
             return None
         sets, settings = (self.a, self.b), self.settings
         units = lasting_frame_units(sets, self.units, self.method, settings)
-        return where_detector_invents(sets, units, self.method, settings.draws, settings.seed)
+        recording = self.units.frame_recording
+        return where_detector_invents(sets, units, self.method, settings.draws, settings.seed, recording)
 
 
 def compare_pair(

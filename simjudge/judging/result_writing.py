@@ -305,7 +305,7 @@ def describe_units(side: SideUnits) -> dict[str, object]:
         "block_seconds": side.block_seconds,
         "time_blocks": side.time_blocks,
         "doubted": side.doubted,
-    }
+    } | ({"recordings": side.recordings} if side.recordings > 1 else {})
 
 
 def _balance_content(balance: ClassBalance) -> dict[str, object]:

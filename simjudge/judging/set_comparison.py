@@ -25,6 +25,8 @@ from simjudge.method.method import Method
 from simjudge.method.patches import Contexts
 from simjudge.method.performance_model import PerformanceModel, fit_performance
 from simjudge.method.pool import ClassPair, Samples
+from simjudge.method.recording_pass import add_recordings
+from simjudge.method.recordings import RecordingShift, RecordingSides, RecordingSums
 
 
 @dataclass(frozen=True, repr=False)
@@ -198,12 +200,27 @@ class SetComparison(ShortRepr):
         both = []
         for side, judged in enumerate(self.sets):
             rows = judged.rows(class_id)
-            block = None if self.units.block is None else self.units.block[side][rows]
+            block, recording = (
+                None if known is None else known[side][rows] for known in (self.units.block, self.units.recording)
+            )
             cut = class_contexts(judged, rows, self.method) if contexts is None else contexts[side]
             both.append(
-                Samples(cut, judged.assignment.performance[rows], UnitNumbers(self.units.unit[side][rows], block))
+                Samples(
+                    cut, judged.assignment.performance[rows], UnitNumbers(self.units.unit[side][rows], block, recording)
+                )
             )
         return both[0], both[1]
+
+    def shift(self, method: Method) -> RecordingShift | None:
+        """How recordings move performance between the sets; None where neither has several."""
+        if self.units.recording is None:
+            return None
+        sums = RecordingSums(RecordingSides.of_rows(*self.units.recording))
+        for class_id in self.class_ids:
+            pair = ClassPair(*self.samples(class_id), expected=self.model(class_id))
+            if min(len(pair.a.performance), len(pair.b.performance)):
+                add_recordings(sums, pair, method)
+        return sums.shift()
 
     def size(self, class_ids: Sequence[int]) -> SampleSize:
         """The sampling units that hold some classes; "predicted" where the detector may find them in these sets."""
@@ -281,6 +298,7 @@ def compare_together(
         done += len(pairs[0].a.performance) + (len(pairs[0].b.performance) if both else 0)
         # The contexts of one class are gone before those of the next one are cut out.
         del pairs
+    _plan_shifts(scheduled, method)
     batches = [plan.schedule.next_batch() for plan in scheduled]
     parts: list[dict[int, list[list[DrawnRows]]]] = [{k: [] for k in ids} for _ in scheduled]
     while any(batch is not None for batch in batches):
@@ -301,6 +319,13 @@ def compare_together(
         (by_theta, _collected(part, by_theta, each))
         for by_theta, part, each in zip(compared, parts, scheduled, strict=True)
     ]
+
+
+def _plan_shifts(scheduled: Sequence[ScheduledComparison], method: Method) -> None:
+    """Let the draws know how recordings move performance, which the fitted models are needed for."""
+    for plan in scheduled:
+        if plan.schedule.draws:
+            plan.schedule.shift = plan.comparison.shift(method)
 
 
 def _drawn_share(compared: Sequence[ClassComparison], scheduled: Sequence[ScheduledComparison]) -> float:

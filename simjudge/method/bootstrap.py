@@ -20,6 +20,7 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.method.bootstrap_loops import add_drawn
 from simjudge.method.distinct import Members
 from simjudge.method.performance_model import PerformanceModel
+from simjudge.method.recordings import RecordingShift, ShiftNumbers, shift_arrays, shift_numbers
 from simjudge.method.similarity_join import Neighbours
 from simjudge.method.small_batches import UNTOLD
 
@@ -32,7 +33,8 @@ LEAST_DRAWS = 10
 """A batch of fewer draws is not worth a join, unless it is the last."""
 TIME_KEPT = 0.9
 """Share of the time left that a batch is planned for."""
-_BY_ROW, _BY_DRAW = ("units", "w1", "noise", "square"), ("chance", "around", "around_square", "extreme")
+_BY_ROW = ("units", "w1", "noise", "square")
+_BY_DRAW = ("chance", "around", "around_square", "extreme", "moved", "moved_normal")
 DOUBT_STREAM = 3
 """Of the random numbers: units and blocks have the streams 0 and 1, what else a detector does 2."""
 MOST_WORK = 1e11
@@ -43,25 +45,31 @@ MOST_WORK = 1e11
 class UnitNumbers(ShortRepr):
     """(N,) the sampling unit of each sample, and its block of time where time counts beside things (method, section 6).
 
-    A block of -1 is none. Numbers go over both sets: what the sets share has one number in both.
+    A block of -1 is none. Numbers go over both sets: what the sets share has one number in both. The recording of each
+    is told where a set has several.
     """
 
     unit: IntArray
     block: IntArray | None = None
+    recording: IntArray | None = None
 
     @classmethod
     def pooled(cls, a: UnitNumbers, b: UnitNumbers) -> UnitNumbers:
         """Those of A's samples, then of B's."""
-        unit = np.concatenate([a.unit, b.unit])
-        return cls(unit, None if a.block is None or b.block is None else np.concatenate([a.block, b.block]))
+        block, recording = (
+            None if first is None or second is None else np.concatenate([first, second])
+            for first, second in ((a.block, b.block), (a.recording, b.recording))
+        )
+        return cls(np.concatenate([a.unit, b.unit]), block, recording)
 
 
 @dataclass(frozen=True, repr=False)
 class Normals(ShortRepr):
-    """A batch of draws: float32 (units, draws) and (blocks, draws), a normal number for each."""
+    """A batch of draws: float32 (units, draws) and (blocks, draws), a normal number for each; shifts by recordings."""
 
     of_unit: NormalArray
     of_block: NormalArray | None = None
+    shift: ShiftNumbers | None = None
 
     @property
     def count(self) -> int:
@@ -85,9 +93,11 @@ class DrawSchedule:
         self._sizes, self.draws, self._deadline = (units, blocks), draws, deadline
         # Streams of their own: the numbers of units do not depend on whether blocks are drawn too.
         self._random = [np.random.default_rng([seed, part]) for part in range(2)]
-        self._seed = seed
+        self.seed = seed
         self._most = max(1, BATCH_BYTES // (4 * max(1, units + blocks)))
         self.done, self._last, self._began = 0, 0, 0.0
+        self._shift_random: tuple[FloatArray, FloatArray] | None = None
+        self.shift: RecordingShift | None = None  # by which every draw moves performance, once it is known
 
     def next_batch(self) -> Normals | None:
         """The next draws; its time counts until the next call. None where all are made, or none would be in time."""
@@ -101,11 +111,22 @@ class DrawSchedule:
             random.standard_normal((count, size), np.float32).T.copy()
             for random, size in zip(self._random, self._sizes, strict=True)
         )
-        return Normals(unit, block if self._sizes[1] else None)
+        return Normals(unit, block if self._sizes[1] else None, self._shifts(count))
+
+    def _shifts(self, count: int) -> ShiftNumbers | None:
+        """Shifts of the last so many draws."""
+        if self.shift is None:
+            return None
+        if self._shift_random is None:
+            # All at once: how draws are cut changes none, and other statistics take the same numbers.
+            self._shift_random = shift_numbers(len(self.shift.mean), self.draws, self.seed)
+        normal, uniform = self._shift_random
+        made = slice(self.done - count, self.done)
+        return self.shift.numbers(normal[:, made], uniform[made])
 
     def doubt(self, degrees: int) -> FloatArray:
         """By what to multiply W* of each draw made so far: normal numbers are Student's then, with these degrees."""
-        random = np.random.default_rng([self._seed, DOUBT_STREAM])
+        random = np.random.default_rng([self.seed, DOUBT_STREAM])
         # A normal number over sqrt(chi2 / degrees) is Student's.
         return np.asarray(np.sqrt(degrees / random.chisquare(degrees, self.done)))
 
@@ -132,11 +153,13 @@ class DrawnCells(ShortRepr):
         normal: float32 (cells, draws).
         sign: float32 (cells, draws), the same for W* around the pooled distribution where units are of both sets: 1 or
             -1 for them, since both sides of a pair can change places; (1, 0) where no unit is.
+        shift: of performance, see `Normals`.
     """
 
     cell: IntArray
     normal: NormalArray
     sign: NormalArray = field(default_factory=lambda: NO_SIGNS)
+    shift: ShiftNumbers | None = None
 
     @property
     def draws(self) -> int:
@@ -153,7 +176,7 @@ class DrawnSamples(ShortRepr):
             What was missed comes first.
         found: where False, the sample has the performance 0 in every context.
         found_share: float64 (N,), the share expected to be found.
-        unit, block: int64 (N,), see `UnitNumbers`.
+        unit, block, recording: int64 (N,), see `UnitNumbers`.
         rank_of: int64 (N,), the place of each sample (A's first, then B's) in this order.
         expectation: (N, 2), `found_mean` and `found_share` of each sample, A's first.
         adjusted: whether performance is adjusted to what is expected at each context.
@@ -168,6 +191,7 @@ class DrawnSamples(ShortRepr):
     rank_of: IntArray
     expectation: FloatArray
     adjusted: bool
+    recording: IntArray | None = None
 
     @classmethod
     def of_sets(
@@ -187,7 +211,7 @@ class DrawnSamples(ShortRepr):
         order = np.argsort(residual, kind="stable")
         rank_of = np.empty(count, np.int64)
         rank_of[order] = np.arange(count)
-        block = None if numbers.block is None else numbers.block[order]
+        block, recording = (None if known is None else known[order] for known in (numbers.block, numbers.recording))
         return cls(
             residual[order],
             found[order],
@@ -198,6 +222,7 @@ class DrawnSamples(ShortRepr):
             rank_of,
             expectation,
             expected is not None,
+            recording,
         )
 
     @property
@@ -219,15 +244,16 @@ class DrawnSamples(ShortRepr):
         if self.block is None or normals.of_block is None:
             both = np.intersect1d(self.unit[self.from_a], self.unit[~self.from_a])
             if not len(both):
-                return DrawnCells(self.unit, normals.of_unit)
+                return DrawnCells(self.unit, normals.of_unit, shift=normals.shift)
             sign = normals.of_unit.copy()
             # Pairs change places as wholes: a sign is the exact null distribution, a normal number only its limit.
             sign[both] = np.where(sign[both] < 0, np.float32(-1), np.float32(1))
-            return DrawnCells(self.unit, normals.of_unit, sign)
+            return DrawnCells(self.unit, normals.of_unit, sign, normals.shift)
         # One row of numbers for each unit and block that occur together, not for each product of both.
         pairs, cell = np.unique(np.stack([self.unit, self.block]), axis=1, return_inverse=True)
         of_block = np.where(pairs[1][:, np.newaxis] < 0, np.float32(0), normals.of_block[pairs[1]])
-        return DrawnCells(cell.reshape(-1).astype(np.int64), normals.of_unit[pairs[0]] + of_block)
+        numbers = normals.of_unit[pairs[0]] + of_block
+        return DrawnCells(cell.reshape(-1).astype(np.int64), numbers, shift=normals.shift)
 
 
 @dataclass(frozen=True, repr=False)
@@ -240,7 +266,7 @@ class DrawnRows(ShortRepr):
         units: (R,) units of A and of B in the batch of each.
         scale: (R,) by what the draws of each were multiplied, see `bootstrap_loops.crossed_scale`.
         w1, noise, square: (R,) W1, and sums over the draws of W* and of its square, with the noise within the sets.
-        chance, around, around_square, extreme: (draws,), see `bootstrap_loops.add_drawn`.
+        chance, around, around_square, extreme, moved, moved_normal: (draws,), see `bootstrap_loops.add_drawn`.
     """
 
     own: FloatArray
@@ -254,12 +280,14 @@ class DrawnRows(ShortRepr):
     around: FloatArray
     around_square: FloatArray
     extreme: FloatArray
+    moved: FloatArray
+    moved_normal: FloatArray
 
     @classmethod
     def zeros(cls, rows: int, draws: int) -> DrawnRows:
         """Nothing is added yet."""
         nothing = (np.zeros(rows), np.zeros(rows), np.zeros(rows), np.ones(rows))
-        return cls(*nothing, *(np.full(rows, np.nan) for _ in range(3)), *(np.zeros(draws) for _ in range(4)))
+        return cls(*nothing, *(np.full(rows, np.nan) for _ in range(3)), *(np.zeros(draws) for _ in _BY_DRAW))
 
     def by_row(self) -> tuple[FloatArray, ...]:
         """The sums of rows."""
@@ -267,7 +295,7 @@ class DrawnRows(ShortRepr):
 
     def by_draw(self) -> tuple[FloatArray, ...]:
         """The sums of draws."""
-        return self.chance, self.around, self.around_square, self.extreme
+        return tuple(getattr(self, name) for name in _BY_DRAW)
 
     def add_block(
         self,
@@ -301,6 +329,7 @@ class DrawnRows(ShortRepr):
             cells.normal,
             cells.sign,
             samples.blocks,
+            shift_arrays(cells.shift, samples.recording),
             min_batch,
             *seen,
             self.units[rows],
@@ -331,6 +360,7 @@ class Bootstrap(ShortRepr):
         units: float64 (R,), units of A and of B in the batch of each.
         w1, noise, square: float64 (R,), W1 of each, and the means of W* and of its square with the noise within.
         chance, around, around_square, extreme: float64 (draws,), means over the contexts.
+        moved, moved_normal: float64 (draws,), means of the shift by recordings: as in W*, and as in the noise.
         drawn: how many of the contexts carry the draws.
         row_error: standard error of a mean over contexts where a drawn part stands for all; 0 where all carry draws.
         largest: the largest W1 that there can be.
@@ -353,6 +383,8 @@ class Bootstrap(ShortRepr):
     largest: float = 1.0
     told: float = 1.0
     degrees: float = math.inf
+    moved: FloatArray = field(default_factory=lambda: np.zeros(1))
+    moved_normal: FloatArray = field(default_factory=lambda: np.zeros(1))
 
     @property
     def drawn_share(self) -> float:
@@ -391,7 +423,7 @@ class Bootstrap(ShortRepr):
         noise, square = (
             np.sum([getattr(batch, name)[kept] for batch in batches], 0) / draws for name in ("noise", "square")
         )
-        chance, around, around_square, extreme = (
+        chance, around, around_square, extreme, *moved = (
             np.concatenate(arrays) / total for arrays in zip(*(batch.by_draw() for batch in batches), strict=True)
         )
         weight, left = own / total, max(0.0, 1 - joined / max(compared, joined))
@@ -418,6 +450,8 @@ class Bootstrap(ShortRepr):
             error,
             largest,
             total / joined,
+            moved=moved[0],
+            moved_normal=moved[1],
         )
 
     def doubted(self, factor: FloatArray, degrees: int) -> Bootstrap:
@@ -433,7 +467,7 @@ class Bootstrap(ShortRepr):
         share = [part.contexts / total for part in parts]
         weight = np.concatenate([part.weight * own for part, own in zip(parts, share, strict=True)])
         units, w1, noise, square = (np.concatenate([getattr(part, name) for part in parts]) for name in _BY_ROW)
-        chance, around, around_square, extreme = (
+        chance, around, around_square, extreme, moved, moved_normal = (
             np.sum([getattr(part, name) * own for part, own in zip(parts, share, strict=True)], 0) for name in _BY_DRAW
         )
         error = float(np.sqrt(sum((part.row_error * own) ** 2 for part, own in zip(parts, share, strict=True))))
@@ -454,4 +488,6 @@ class Bootstrap(ShortRepr):
             largest,
             sum(part.told * own for part, own in zip(parts, share, strict=True)),
             min(part.degrees for part in parts),
+            moved,
+            moved_normal,
         )

@@ -11,6 +11,9 @@ from simjudge.core.numba_cache import njit
 from simjudge.method.loop_choice import has_numpy_form
 from simjudge.method.small_batches import UNTOLD, crossed_share, inflation, shortfall
 
+_NOTHING, _NONE = np.zeros(0), np.zeros(0, np.int64)
+NO_SHIFT = (_NONE, _NOTHING, np.zeros((0, 0)), _NOTHING, _NOTHING, 0.0)
+"""In place of recording, mean, own, doubted, normal and width of `recordings.ShiftNumbers`, where nothing shifts."""
 LANES = 128
 """Draws that one pass over a batch serves: their sums stay in the cache next to the core."""
 
@@ -106,7 +109,66 @@ def crossed_scale(first, last, rank, samples, blocks, value, weight, share, tota
 
 
 @njit(cache=True, nogil=True)
-def draw_signs(first, last, rank, cell, sign, value, weight, pooled, whole, so_far, area):
+def fill_shifts(first, last, rank, samples, value, weight, shift, moved_doubted, moved_normal):
+    """(draws,) the shift of a batch in each draw: the common one, and what its recordings add to it."""
+    recording, mean, own, doubted, normal = shift[0], shift[1], shift[2], shift[3], shift[4]
+    moved_doubted[:], moved_normal[:] = doubted, normal
+    sums = np.zeros((2, len(mean)))
+    count = np.zeros((2, len(mean)), np.int64)
+    mean_a, mean_b = 0.0, 0.0
+    for k in range(first, last):
+        j, i = rank[k], k - first
+        if samples[3][j]:
+            mean_a += weight[i] * value[i]
+        else:
+            mean_b -= weight[i] * value[i]
+    for k in range(first, last):
+        j, i = rank[k], k - first
+        side = 0 if samples[3][j] else 1
+        sums[side, recording[j]] += weight[i] * (value[i] - (mean_b if side else mean_a))
+        count[side, recording[j]] += 1
+    for side in range(2):
+        held = 0
+        for r in range(len(mean)):
+            held += count[side, r] > 0
+        more = inflation(held) if held > 1 else 0.0
+        for r in range(len(mean)):
+            sums[side, r] *= more
+    for r in range(len(mean)):
+        part = sums[0, r] + sums[1, r] - mean[r]
+        for d in range(len(doubted)):
+            moved_doubted[d] += part * own[r, d]
+            moved_normal[d] += part * own[r, d]
+
+
+@njit(cache=True, nogil=True)
+def fill_profile(count, value, pooled, width, sign, profile):
+    """By how much F_c differs in each step from F_c shifted by `sign * width`, in proportion to a shift of 1.
+
+    The steps from 0 to the first value, and from the last to 1, come last: performance is clipped there.
+    """
+    low, high = 0, 0
+    area_low, area_high = 0.0, 0.0
+    for i in range(count + 1):
+        # Step i runs from value[i - 1] to value[i], with 0 before the first one and 1 behind the last one.
+        begin = value[i - 1] if i > 0 else 0.0
+        end = value[i] if i < count else 1.0
+        own = (end - begin) * (pooled[i - 1] if i > 0 else 0.0)
+        # The area under F up to a point: up to the sample behind it, less what is between; behind the last one F is 1.
+        while low < count and value[low] <= begin - sign * width:
+            area_low += pooled[low] * ((value[low + 1] if low + 1 < count else 2.0) - value[low])
+            low += 1
+        while high < count and value[high] <= end - sign * width:
+            area_high += pooled[high] * ((value[high + 1] if high + 1 < count else 2.0) - value[high])
+            high += 1
+        behind_low, behind_high = value[low] if low < count else 2.0, value[high] if high < count else 2.0
+        at_low = 0.0 if low == 0 else area_low - pooled[low - 1] * (behind_low - begin + sign * width)
+        at_high = 0.0 if high == 0 else area_high - pooled[high - 1] * (behind_high - end + sign * width)
+        profile[i] = sign * (own - (at_high - at_low)) / width
+
+
+@njit(cache=True, nogil=True)
+def draw_signs(first, last, rank, cell, sign, value, weight, pooled, moved, profiles, more, whole, so_far, area):
     """The integral of |D*| of (cells, draws) signs in place of normal numbers; `pooled` is F_c by place."""
     draws = sign.shape[1]
     whole[:draws], so_far[:draws], area[:draws] = 0.0, 0.0, 0.0
@@ -120,7 +182,19 @@ def draw_signs(first, last, rank, cell, sign, value, weight, pooled, whole, so_f
         for d in range(draws):
             # D*(v) = sum s g ([y <= v] - F(v)): the part so far, less F(v) times the whole.
             so_far[d] += weight[i] * numbers[d]
-            area[d] += abs(so_far[d] - pooled[i] * whole[d]) * step
+            if len(moved) == 0:
+                area[d] += abs(so_far[d] - pooled[i] * whole[d]) * step
+            else:
+                part = profiles[0, i + 1] if moved[d] > 0 else profiles[1, i + 1]
+                area[d] += abs(more * (so_far[d] - pooled[i] * whole[d]) * step + moved[d] * part)
+
+
+@njit(cache=True, nogil=True)
+def add_ends(count, moved, profiles, area):
+    """Add what lies below the first sample and above the last one, where a shift alone makes a difference."""
+    for d in range(len(moved)):
+        side = 0 if moved[d] > 0 else 1
+        area[d] += abs(moved[d]) * (profiles[side, 0] + profiles[side, count])
 
 
 @has_numpy_form
@@ -135,6 +209,7 @@ def add_drawn(
     normal,
     sign,
     blocks,
+    shift,
     min_batch,
     seen_unit,
     seen_block,
@@ -147,6 +222,8 @@ def add_drawn(
     around,
     around_square,
     extreme,
+    moved,
+    moved_normal,
 ):
     """Add to the sums over draws what every row gives that is compared.
 
@@ -156,6 +233,8 @@ def add_drawn(
         normal: float32 (cells, draws), a normal number for each cell and draw.
         sign: the same for W* around the pooled distribution, with signs for units of both sets; (cells, 0): `normal`.
         blocks: the numbers of blocks below it carry normal numbers beside those of units; 0: none do.
+        shift: how recordings move performance in each draw, see `recordings.ShiftNumbers.arrays`; NO_SHIFT: they do
+            not.
         seen_unit, seen_block: all False, by number of the unit and of the block.
         row_units: float64 (R,), out: how many units A and B have in it.
         row_scale: float64 (R,), out: see `crossed_scale`.
@@ -165,6 +244,7 @@ def add_drawn(
         chance, around, around_square, extreme: float64 (draws,), grow by `own` times the integral of |D*|; that of
             |D + D*| with the noise within, and its square; and that of |D*| had all of A the performance 0 and all of
             B 1.
+        moved, moved_normal: float64 (draws,), grow by `own` times the shift: as for W*, and as for the noise.
     """
     from_a, unit, block, cell = samples[3], samples[4], samples[5], samples[6]
     draws, longest = normal.shape[1], 0
@@ -176,6 +256,8 @@ def add_drawn(
     so_far_a, so_far_b, all_a, all_b = np.empty(lanes), np.empty(lanes), np.empty(lanes), np.empty(lanes)
     area, within, redrawn = np.empty(lanes), np.empty(lanes), np.empty(lanes)
     share, totals = np.empty(longest), (np.zeros(len(seen_unit)), np.zeros(len(seen_block)), np.zeros(len(normal)))
+    shifted, profiles = len(shift[3]) > 0, np.empty((2, longest + 1))
+    row_moved, row_normal = np.empty(len(shift[3])), np.empty(len(shift[3]))
     for r in range(len(start) - 1):
         first, last = start[r], start[r + 1]
         # A row of B alone stands for no context of A; another may be left out of the part that carries the draws.
@@ -215,6 +297,14 @@ def add_drawn(
         # NaN marks a row that was not compared; sums go on over batches of draws.
         row_noise[r] = 0.0 if math.isnan(row_noise[r]) else row_noise[r]
         row_square[r] = 0.0 if math.isnan(row_square[r]) else row_square[r]
+        if shifted:
+            fill_shifts(first, last, rank, samples, value, weight, shift, row_moved, row_normal)
+            pooled = part_a * share_a + (1 - part_a) * share_b
+            fill_profile(last - first, value, pooled, shift[5], 1.0, profiles[0])
+            fill_profile(last - first, value, pooled, shift[5], -1.0, profiles[1])
+            for d in range(draws):
+                moved[d] += own[r] * row_moved[d]
+                moved_normal[d] += own[r] * row_normal[d]
         # Draws innermost and contiguous: the compiler vectorizes over them, and a block of sums stays in cache.
         for begin in range(0, draws, lanes):
             count = min(lanes, draws - begin)
@@ -242,11 +332,27 @@ def add_drawn(
                 if step > 0:
                     together, f_a, f_b = part_a * share_a[i] + (1 - part_a) * share_b[i], share_a[i], share_b[i]
                     apart = share_a[i] - share_b[i]
+                    if shifted:
+                        up, down = profiles[0, i + 1] / step, profiles[1, i + 1] / step
+                        for d in range(count):
+                            by_chance, by_noise = row_moved[begin + d], row_normal[begin + d]
+                            by_chance *= up if by_chance > 0 else down
+                            by_noise *= up if by_noise > 0 else down
+                            drawn = so_far_a[d] + so_far_b[d] - together * (all_a[d] + all_b[d])
+                            area[d] += abs(more_chance * drawn + by_chance) * step
+                            inside = more_a * (so_far_a[d] - f_a * all_a[d]) + more_b * (so_far_b[d] - f_b * all_b[d])
+                            within[d] += abs(inside + by_noise) * step
+                            redrawn[d] += abs(apart + inside + by_noise) * step
+                        continue
                     for d in range(count):
                         area[d] += abs(so_far_a[d] + so_far_b[d] - together * (all_a[d] + all_b[d])) * step
                         inside = more_a * (so_far_a[d] - f_a * all_a[d]) + more_b * (so_far_b[d] - f_b * all_b[d])
                         within[d] += abs(inside) * step
                         redrawn[d] += abs(apart + inside) * step
+            if shifted:
+                for ends in (within, redrawn):
+                    add_ends(last - first, row_normal[begin : begin + count], profiles, ends)
+                add_ends(last - first, row_moved[begin : begin + count], profiles, area)
             for d in range(count):
                 around[begin + d] += own[r] * redrawn[d]
                 around_square[begin + d] += own[r] * redrawn[d] * redrawn[d]
@@ -257,6 +363,24 @@ def add_drawn(
             if flips:
                 pooled = part_a * share_a + (1 - part_a) * share_b
                 some = sign[:, begin : begin + count]
-                draw_signs(first, last, rank, cell, some, value, weight, pooled, all_a, so_far_a, area)
+                ours = row_moved[begin : begin + count] if shifted else row_moved
+                draw_signs(
+                    first,
+                    last,
+                    rank,
+                    cell,
+                    some,
+                    value,
+                    weight,
+                    pooled,
+                    ours,
+                    profiles,
+                    more_chance,
+                    all_a,
+                    so_far_a,
+                    area,
+                )
+                add_ends(last - first, ours, profiles, area)
             for d in range(count):
-                chance[begin + d] += own[r] * more_chance * area[d]
+                # With a shift, what few units lack is made up for before it is added.
+                chance[begin + d] += own[r] * (1.0 if shifted else more_chance) * area[d]

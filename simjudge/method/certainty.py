@@ -24,6 +24,8 @@ LEAST_TOLD = 0.5
 """Share of the contexts that must have two or more units on either side before a class is judged."""
 _STEPS = 60
 """Bisections: more than a double has bits for."""
+_NUMBERS = 20
+"""Normal numbers beside each shift, from which an interval is read."""
 POWER_QUANTILE = 0.8416
 """Of the normal distribution at 0.8: a gap this many spreads above what must be passed is shown in 80 of 100 cases."""
 
@@ -213,7 +215,20 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
 
 def gap_error(boot: Bootstrap, units: int) -> float:
     """Half the width of the gap's 95 % interval: from the spread of the gap that each draw estimates."""
-    return math.hypot(float(gap_draws(boot).std()), boot.row_error) * interval_spreads(boot, units)
+    return half_width(boot, units, math.hypot(float(gap_draws(boot).std()), boot.row_error))
+
+
+def half_width(boot: Bootstrap, units: int, spread: float) -> float:
+    """Half the width of a 95 % interval, of something that the draws spread so far.
+
+    How far recordings move it is known by few of them: their part is as the shift of W*, what is left is of units.
+    """
+    wide = interval_spreads(boot, units)
+    if not boot.moved.any():
+        return spread * wide
+    of_units = math.sqrt(max(0.0, spread**2 - float(boot.moved_normal.var())))
+    normal = np.random.default_rng(0).standard_normal((_NUMBERS, len(boot.moved)))
+    return float(np.quantile(np.abs(of_units * wide / interval_width(math.inf) * normal + boot.moved), 0.95))
 
 
 def interval_spreads(boot: Bootstrap, units: int) -> float:
@@ -236,7 +251,7 @@ def largest_even_gap(boot: Bootstrap, units: int) -> float:
     as far as contexts vary together.
     """
     noise = boot.noise * (1 - NOISE_DOUBT / boot.units)
-    spread = math.hypot(float(boot.around.std()), boot.row_error) * interval_spreads(boot, units)
+    spread = half_width(boot, units, math.hypot(float(boot.around.std()), boot.row_error))
     found = gap_behind(boot.mean_w1, boot.noise, boot.weight)
     here = float(boot.weight @ folded_variance(found, boot.noise))
     each = float(boot.around_square.mean() - boot.around.mean() ** 2)

@@ -19,6 +19,7 @@ from simjudge.core.text import JsonMapping
 from simjudge.method.balance import unlike
 from simjudge.method.certainty import interval_width, p_value
 from simjudge.method.multiple_tests import step_down
+from simjudge.method.recordings import RecordingSides, SampleRecordings, shift_numbers
 from simjudge.method.small_batches import crossed_share
 from simjudge.method.verdicts import FEWEST_UNITS, MARGIN, SIGNIFICANCE, Reason, Verdict, verdict_by_margin
 
@@ -122,6 +123,7 @@ class SideEstimate(ShortRepr):
         weight: float64 (R,), how much of the measure each row is.
         event: by how much a single event more (a false positive, a miss) moves it. Where nothing was seen to vary, this
             keeps the interval from being a point: no false positive in 50 frames does not prove that there is none.
+        recording: int64 (R,), numbered over both sets; None where neither has several.
     """
 
     value: float
@@ -130,6 +132,7 @@ class SideEstimate(ShortRepr):
     block: IntArray
     weight: FloatArray
     event: float = 0.0
+    recording: IntArray | None = None
 
     @property
     def units(self) -> int:
@@ -271,7 +274,10 @@ def judge_measures(found: Sequence[MeasuredSets], draws: int, seed: int) -> tupl
     drawn = _draw([found[i] for i in whole], draws, seed)
     tests: dict[int, tuple[float, FloatArray]] = {}
     for i, spread, skewness, chance in zip(whole, *drawn, strict=True):
-        stated[i], observed, by_chance = _with_interval(found[i], stated[i], (float(spread), float(skewness)), chance)
+        moved = _shift(found[i], draws, seed)
+        stated[i], observed, by_chance = _with_interval(
+            found[i], stated[i], (float(spread), float(skewness)), chance, moved
+        )
         if not stated[i].verdict_reason:
             tests[i] = observed, by_chance
     corrected = step_down([observed for observed, _ in tests.values()], [chance for _, chance in tests.values()])
@@ -282,7 +288,11 @@ def judge_measures(found: Sequence[MeasuredSets], draws: int, seed: int) -> tupl
 
 
 def _with_interval(
-    found: MeasuredSets, one: DetectorMeasure, moments: tuple[float, float], chance: FloatArray
+    found: MeasuredSets,
+    one: DetectorMeasure,
+    moments: tuple[float, float],
+    chance: FloatArray,
+    moved: FloatArray | None,
 ) -> tuple[DetectorMeasure, float, FloatArray]:
     """A measure with its interval and p, the size of its difference as tested, and that by chance."""
     (error, skewness), middle = moments, one.difference
@@ -291,8 +301,12 @@ def _with_interval(
     wide = interval_width(max(1, math.floor(min(found.a.even_units, found.b.even_units)) - 1))
     # The normal numbers know the spread; here it is estimated from few units, so they are widened as t is.
     chance = chance * (wide / interval_width(_ENDLESS))
+    if moved is not None:
+        chance = np.abs(chance + moved)
+        wide = max(wide, float(np.quantile(chance, 1 - SIGNIFICANCE)) / error)
     observed = abs(error * _symmetric(middle / error, skewness))
     low, high = (middle - error * _skewed(sign * wide, skewness) for sign in (1, -1))
+    chance = np.abs(chance)
     least, most = (-math.inf, math.inf) if found.measure in COUNTS else (-1.0, 1.0)
     reason = _reason(found.a, found.b, len(chance))
     verdict = Verdict.TOO_FEW if reason else Verdict.NOT_TESTED
@@ -326,7 +340,7 @@ def _skewed(quantile: float, skewness: float) -> float:
 
 
 def _draw(found: Sequence[MeasuredSets], draws: int, seed: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Standard error and skewness of each difference, and its size (measures, draws) by chance."""
+    """Standard error and skewness of each difference, and what it is by chance (measures, draws)."""
     sides = [(sign, side) for values in found for sign, side in ((-1, values.a), (1, values.b)) if side is not None]
     columns = np.repeat(np.arange(len(found)), 2)
     parts = []
@@ -353,7 +367,23 @@ def _draw(found: Sequence[MeasuredSets], draws: int, seed: int) -> tuple[FloatAr
     root = (vectors * np.sqrt(np.maximum(values, 0))) @ vectors.T
     normals = np.random.default_rng([seed, _MAIN_STREAM]).standard_normal((draws, len(found)))
     spread = np.sqrt(np.diag(covariance))
-    return spread, third / np.maximum(spread, 1e-300) ** 3, np.abs(normals @ root).T.copy()
+    return spread, third / np.maximum(spread, 1e-300) ** 3, (normals @ root).T.copy()
+
+
+def _shift(found: MeasuredSets, draws: int, seed: int) -> FloatArray | None:
+    """(draws,) by how much recordings move a difference; None where no set has several."""
+    a, b = found.a, found.b
+    if a is None or b is None or a.recording is None or b.recording is None:
+        return None
+    sides = RecordingSides.of_rows(a.recording, b.recording)
+    grown = [
+        sign * side.influence * math.sqrt(side.even_units / max(side.even_units - 1, 1e-9) if side.units > 1 else 1.0)
+        for sign, side in ((-1, a), (1, b))
+    ]
+    numbers = shift_numbers(len(sides.in_a), draws, seed)
+    unit, block = np.concatenate([a.unit, b.unit]), np.concatenate([a.block, b.block])
+    known = SampleRecordings(np.concatenate([a.recording, b.recording]), unit, block, sides)
+    return np.asarray(known.shifts(np.concatenate(grown)[np.newaxis], *numbers)[0])
 
 
 def _numbers(sides: Sequence[SideEstimate]) -> list[list[IntArray]]:

@@ -7,7 +7,7 @@ compared with objects on the left. The difference is a sum over samples, so what
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,7 @@ from simjudge.method.kind_loops import add_kinds
 from simjudge.method.method import Method
 from simjudge.method.multiple_tests import step_down
 from simjudge.method.pool import ClassPair, ContextPool
+from simjudge.method.recordings import SampleRecordings, shift_numbers
 from simjudge.method.similarity_join import join_blocks
 from simjudge.method.small_batches import crossed_share
 from simjudge.method.verdicts import FEWEST_UNITS, SIGNIFICANCE, WITHIN, Verdict
@@ -50,6 +51,8 @@ class KindSums(ShortRepr):
         held: (K, units), 1 for a unit of A, 2 for one of B, 3 for one of both.
         crossed: by class, what each thing shows in each block: (cells,) unit and block as one number, ascending; (K,
             cells) the part in the noise.
+        recorded: where a set has several recordings: units are counted by recording then, and these are the recording
+            of each and the unit that it is a part of.
     """
 
     contexts: FloatArray
@@ -58,6 +61,7 @@ class KindSums(ShortRepr):
     noise: tuple[FloatArray, FloatArray]
     held: npt.NDArray[np.uint8]
     crossed: list[tuple[IntArray, FloatArray]] = field(default_factory=list)
+    recorded: SampleRecordings | None = None
 
     @classmethod
     def zeros(cls, kinds: int, units: int, blocks: int) -> KindSums:
@@ -121,6 +125,8 @@ class KindSums(ShortRepr):
 
     def drawn(self, normals: Normals) -> tuple[FloatArray, FloatArray]:
         """(K, draws) the mean difference by chance, and with the noise within the sets, in a batch of draws."""
+        if self.recorded is not None:
+            normals = replace(normals, of_unit=normals.of_unit[self.recorded.unit])
         # Single precision, as the normal numbers have it: else they would be copied.
         count = (np.maximum(self.contexts, 1) / self._crossed_scale())[:, np.newaxis]
         out = []
@@ -131,9 +137,19 @@ class KindSums(ShortRepr):
             out.append(np.asarray(total / count))
         return out[0], out[1]
 
+    def shifts(self, draws: int, seed: int) -> FloatArray | None:
+        """(K, draws) how recordings move each difference; None where no set has several."""
+        known = self.recorded
+        if known is None:
+            return None
+        influence = self.noise[0] / np.maximum(self.contexts, 1)[:, np.newaxis]
+        return known.shifts(influence, *shift_numbers(len(known.sides.in_a), draws, seed))
+
     def _crossed_scale(self) -> FloatArray:
         """(K,) by what to multiply draws that carry units and blocks."""
         by_unit, by_block = ((part**2).sum(1) for part in self.noise)
+        if self.recorded is not None:
+            by_unit = np.array([(np.bincount(self.recorded.unit, part) ** 2).sum() for part in self.noise[0]])
         if not self.crossed:
             return np.ones(len(self.contexts))
         _, number = np.unique(np.concatenate([cells for cells, _ in self.crossed]), return_inverse=True)
@@ -144,9 +160,15 @@ class KindSums(ShortRepr):
     @property
     def units(self) -> IntArray:
         """(K, 2) units of A and of B in the batches of each kind."""
+        if self.recorded is not None:
+            _, of_unit = np.unique(self.recorded.unit, return_inverse=True)
+            seen = [np.stack([np.bincount(of_unit, own & side) > 0 for own in self.held]).sum(1) for side in (1, 2)]
+            return np.stack(seen, axis=1)
         return np.stack([np.count_nonzero(self.held & side, axis=1) for side in (1, 2)], axis=1)
 
 
+_ENDLESS = 10**9
+"""Degrees of freedom of what is known."""
 FEWEST_CONTEXTS = 20
 """Of a kind that is tested: of fewer, no difference would be shown."""
 
@@ -262,7 +284,13 @@ class KindNames:
     parents: Sequence[tuple[int, ...]]
 
 
-def kind_differences(sums: KindSums, chance: FloatArray, noise: FloatArray, names: KindNames) -> KindDifferences | None:
+def kind_differences(
+    sums: KindSums,
+    chance: FloatArray,
+    noise: FloatArray,
+    names: KindNames,
+    shifts: FloatArray | None = None,
+) -> KindDifferences | None:
     """Test all kinds together: p is from the largest studentized difference of the draws, step by step.
 
     The draws are taken around the mean of both sides of a batch for p, and around that of each side for the interval.
@@ -270,15 +298,23 @@ def kind_differences(sums: KindSums, chance: FloatArray, noise: FloatArray, name
     Args:
         sums: over the contexts of each kind, the first of which is all contexts.
         chance, noise: (K, draws), see `KindSums.drawn`.
+        shifts: (K, draws), see `KindSums.shifts`; None for none.
 
     Returns:
         None where nothing carries draws.
     """
     if not sums.contexts[0] or not chance.shape[1]:
         return None
-    mean, chance = sums.performance / np.maximum(sums.contexts, 1)[:, np.newaxis], np.abs(chance)
+    mean, chance = (
+        sums.performance / np.maximum(sums.contexts, 1)[:, np.newaxis],
+        np.abs(chance if shifts is None else chance + shifts),
+    )
     difference, least = mean[:, 1] - mean[:, 0], sums.units.min(1)
-    width = noise.std(1) * np.array([interval_width(max(1, int(each) - 1)) for each in least])
+    wide = np.array([interval_width(max(1, int(each) - 1)) for each in least])
+    width = noise.std(1) * wide
+    if shifts is not None:
+        by_draw = np.abs(noise * (wide / interval_width(_ENDLESS))[:, np.newaxis] + shifts)
+        width = np.maximum(width, np.quantile(by_draw, 1 - SIGNIFICANCE, axis=1))
     enough = (sums.contexts >= FEWEST_CONTEXTS) & (least >= FEWEST_UNITS) & (chance.max(1) > 0)
     tested = [k for k in range(1, len(mean)) if enough[k]]
     p = dict(zip(tested, step_down(np.abs(difference[tested]).tolist(), list(chance[tested])), strict=True))

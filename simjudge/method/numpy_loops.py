@@ -4,7 +4,7 @@ Each function takes what the loop of its name takes (see there) and gives the sa
 where that is free (`cumsum`, `add.at`); elsewhere they may differ in the last bit.
 """
 # mypy: disallow-untyped-defs=False, disallow-incomplete-defs=False, disallow-untyped-calls=False
-# ruff: noqa: ANN001, ANN002, ANN201, ANN202, D103, PLR0913, PLR0917
+# ruff: noqa: ANN001, ANN002, ANN201, ANN202, D103, PLR0913, PLR0915, PLR0917
 
 from __future__ import annotations
 
@@ -277,6 +277,37 @@ def crossed_scale(rank, samples, blocks, value, weight, from_a):
     return float(crossed_share(*squares))
 
 
+def row_shifts(rank, from_a, value, weight, shift):
+    """(draws,) the shift of a batch as Student has it, and as a normal number."""
+    recording, mean, own, doubted, normal, _ = shift
+    part = -mean
+    for side in (from_a, ~from_a):
+        middle = _total((weight * value)[side]) / _total(weight[side])
+        held = recording[rank[side]]
+        count = len(set(held.tolist()))
+        if count > 1:
+            part = part + inflation(count) * np.bincount(held, (weight * (value - middle))[side], len(mean))
+    return doubted + part @ own, normal + part @ own
+
+
+def shift_profile(value, pooled, width, sign):
+    """By step, from 0 to 1, by how much F differs from what a shift of `sign * width` makes of it, for a shift of 1."""
+    edge = np.concatenate([[0.0], value, [1.0]])
+    # F is level between samples, and its integral is straight there.
+    corner = np.concatenate([[-2.0], value, [3.0]])
+    area = np.concatenate([[0.0, 0.0], np.cumsum(pooled * np.diff(corner)[1:])])
+    return (
+        sign * (np.diff(np.interp(edge, corner, area)) - np.diff(np.interp(edge - sign * width, corner, area))) / width
+    )
+
+
+def _area(drawn, step, by_shift):
+    """(draws,) the area of what was drawn by step, and of what a shift makes of each, beyond the samples too."""
+    if by_shift is None:
+        return (np.abs(drawn) * step).sum(0)
+    return np.abs(drawn * step + by_shift[1:-1]).sum(0) + np.abs(by_shift[0]) + np.abs(by_shift[-1])
+
+
 def add_drawn(
     start,
     rank,
@@ -287,6 +318,7 @@ def add_drawn(
     normal,
     sign,
     blocks,
+    shift,
     min_batch,
     seen_unit,
     seen_block,
@@ -299,10 +331,13 @@ def add_drawn(
     around,
     around_square,
     extreme,
+    moved,
+    moved_normal,
 ):
     del seen_unit, seen_block
     unit, block, cell = samples[4:7]
-    draws, flips = normal.shape[1], sign.shape[1] > 0
+    draws, flips, shifted = normal.shape[1], sign.shape[1] > 0, len(shift[3]) > 0
+    by_chance = by_noise = None
     for r in range(len(start) - 1):
         near = rank[start[r] : start[r + 1]]
         n_a = int(samples[3][near].sum())
@@ -333,8 +368,14 @@ def add_drawn(
         # (K - 1, draws): each side around its own distribution function, which is the noise without a gap.
         inside = scale * inflation(units_a) * (so_far_a - share_a[:-1, np.newaxis] * all_a)
         inside += scale * inflation(units_b) * (so_far_b - share_b[:-1, np.newaxis] * all_b)
-        within = (np.abs(inside) * step).sum(0)
-        redrawn = (np.abs((share_a - share_b)[:-1, np.newaxis] + inside) * step).sum(0)
+        if shifted:
+            row_moved = row_shifts(near, from_a, value, weight, shift)
+            moved += own[r] * row_moved[0]
+            moved_normal += own[r] * row_moved[1]
+            profiles = np.stack([shift_profile(value, pooled[:, 0], shift[5], end) for end in (1, -1)])
+            by_chance, by_noise = (np.where(each > 0, *profiles[:, :, np.newaxis]) * each for each in row_moved)
+        within = _area(inside, step, by_noise)
+        redrawn = _area((share_a - share_b)[:-1, np.newaxis] + inside, step, by_noise)
         around += own[r] * redrawn
         around_square += own[r] * redrawn * redrawn
         extreme += own[r] * np.abs((1 - part_a) * all_a - part_a * all_b)
@@ -342,10 +383,13 @@ def add_drawn(
         row_square[r] = _total(np.concatenate([[row_square[r]], more_square * within * within]))
         if flips:
             so_far = np.cumsum(weight[:, np.newaxis] * sign[cell[near]], axis=0)
-            area = (np.abs(so_far[:-1] - pooled[:-1] * so_far[-1]) * step).sum(0)
+            drawn = so_far[:-1] - pooled[:-1] * so_far[-1]
         else:
-            area = (np.abs(so_far_a + so_far_b - pooled[:-1] * (all_a + all_b)) * step).sum(0)
-        chance += own[r] * scale * more_chance * area
+            drawn = so_far_a + so_far_b - pooled[:-1] * (all_a + all_b)
+        if shifted:
+            chance += own[r] * _area(scale * more_chance * drawn, step, by_chance)
+        else:
+            chance += own[r] * scale * more_chance * _area(drawn, step, by_chance)
 
 
 def add_kinds(

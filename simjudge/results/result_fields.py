@@ -175,6 +175,7 @@ class InputFields(OpenFields):
     block_frames: Count | None = None
     block_seconds: Value = None
     time_blocks: Count | None = None
+    recordings: Count | None = None
     doubted: bool | None = None
     sequential: SequentialFields | None = None
 

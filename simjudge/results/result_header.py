@@ -132,6 +132,7 @@ class ComparedSet:
     block_frames: int | None = None
     block_seconds: float | None = None
     time_blocks: int | None = None
+    recordings: int | None = None  # None where a set is one
     mean_performance: float | None = None  # of a set among many
     thinned: str | None = None  # which frames of the input were taken; None for all
     labels: str | None = None  # what the labels are where nobody drew them; None where somebody did

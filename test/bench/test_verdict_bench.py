@@ -176,6 +176,10 @@ SMALL = [
     "pairs_40",
     "kinds_25",
     "room_30",
+    "drives_3_05",
+    "drives_4_00",
+    "drives_kinds_4",
+    "drives_course_4",
 ]
 """A design of each kind."""
 

@@ -22,6 +22,7 @@ from simjudge.method.method import Method
 from simjudge.method.patches import object_contexts
 from simjudge.method.performance_model import PerformanceModel
 from simjudge.method.pool import ClassPair, Samples
+from simjudge.method.recordings import RecordingShift, Spread
 from simjudge.method.similarity_join import Neighbours
 from simjudge.method.small_batches import UNTOLD, shortfall
 
@@ -45,6 +46,7 @@ class Squares:
     unit: np.ndarray
     count_a: int
     block: np.ndarray | None = None
+    recording: np.ndarray | None = None
 
     @property
     def from_a(self) -> np.ndarray:
@@ -55,9 +57,9 @@ class Squares:
         box = np.stack([50 + 0 * side, 50 + 0 * side, 50 + side, 50 + side], 1)
         objects = Objects.build(np.arange(len(rows)), np.ones(len(rows), np.int64), box)
         frames = FrameSet.build("made", [[120, 120]] * len(rows), objects)
-        block = None if self.block is None else self.block[rows]
+        block, recording = (None if known is None else known[rows] for known in (self.block, self.recording))
         contexts = object_contexts(frames, METHOD, np.arange(len(rows)))
-        return Samples(contexts, self.performance[rows], UnitNumbers(self.unit[rows], block))
+        return Samples(contexts, self.performance[rows], UnitNumbers(self.unit[rows], block, recording))
 
     def pair(self, normals: Normals, model: PerformanceModel | None = None) -> ClassPair:
         a, b = self.samples(np.flatnonzero(self.from_a)), self.samples(np.flatnonzero(~self.from_a))
@@ -75,7 +77,11 @@ def made(seed: int, count_a: int = 22, count_b: int = 26, units: int = 6) -> Squ
 
 def normals_for(sets: Squares, draws: int, seed: int = 0) -> Normals:
     blocks = 0 if sets.block is None else int(sets.block.max()) + 1
-    batch = DrawSchedule(int(sets.unit.max()) + 1, blocks, draws, seed).next_batch()
+    schedule = DrawSchedule(int(sets.unit.max()) + 1, blocks, draws, seed)
+    if sets.recording is not None:
+        count = int(sets.recording.max()) + 1
+        schedule.shift = RecordingShift(np.linspace(-0.06, 0.05, count), Spread(0.012, 0.004, 4.0), 0.3, 0.07)
+    batch = schedule.next_batch()
     assert batch is not None
     return batch
 
@@ -147,16 +153,26 @@ def literal(  # noqa: C901, PLR0912, PLR0915 - the page from top to bottom
         sides = ((from_a, 1, units[0]), (~from_a, -1, units[1]))
         draws = normals.count
         w1, chance, within, around = 0.0, np.zeros(draws), np.zeros(draws), np.zeros(draws)
-        edges = np.unique(value)
+        by_shift = shifts(sets, near, value, share, normals)
+        edges = np.unique(np.concatenate([[0.0], value, [1.0]])) if by_shift else np.unique(value)
         for v, following in itertools.pairwise(edges):
             below = value <= v
             f = [share[side & below].sum() for side, _, _ in sides]
             f_pooled = pooled_a * f[0] + (1 - pooled_a) * f[1]
             d_pooled = sum(sign * (share * (below - f_pooled))[side] @ flipped[side] for side, sign, _ in sides)
             d_pooled *= q
+            if by_shift:
+                d_pooled *= 1 if both and len(set(sets.unit[near])) == units[0] == units[1] else shortfall(*units)[0]
+                d_pooled += moved(
+                    by_shift[0], value, pooled_a * share * from_a + (1 - pooled_a) * share * ~from_a, v, following
+                )
             d_within = np.zeros(draws)
             for (side, sign, k), own in zip(sides, f, strict=True):
                 d_within += q * np.sqrt(k / (k - 1)) * sign * (share * (below - own))[side] @ g[side]
+            if by_shift:
+                d_within += moved(
+                    by_shift[1], value, pooled_a * share * from_a + (1 - pooled_a) * share * ~from_a, v, following
+                )
             w1 += abs(f[0] - f[1]) * (following - v)
             chance += np.abs(d_pooled) * (following - v)
             within += np.abs(d_within) * (following - v)
@@ -170,10 +186,44 @@ def literal(  # noqa: C901, PLR0912, PLR0915 - the page from top to bottom
         more_chance, more, more_square = shortfall(*units)
         if both and len(set(sets.unit[near])) == units[0] == units[1]:
             more_chance = 1
+        if by_shift:
+            more_chance = 1  # it is in D* already
         out[int(c)] = Literal(
             w1, more * within.sum(), more_square * (within**2).sum(), more_chance * chance, around, extreme
         )
     return out
+
+
+def shifts(sets, near, value, share, normals) -> tuple[np.ndarray, np.ndarray] | None:
+    """How far each draw moves performance in a batch: as Student has it, and as a normal number."""
+    if sets.recording is None:
+        return None
+    numbers = normals.shift
+    doubted, normal = numbers.doubted.copy(), numbers.normal.copy()
+    for r, mean in enumerate(numbers.shift.mean):
+        part = -mean
+        for side, sign in ((sets.from_a[near], 1), (~sets.from_a[near], -1)):
+            held, several = sets.recording[near][side], len(set(sets.recording[near][side]))
+            if several > 1:
+                middle = share[side] @ value[side]
+                own = sum(s * (y - middle) for s, y, of in zip(share[side], value[side], held, strict=True) if of == r)
+                part += sign * np.sqrt(several / (several - 1)) * own
+        doubted, normal = doubted + part * numbers.own[r], normal + part * numbers.own[r]
+    return doubted, normal
+
+
+def moved(shift: np.ndarray, value: np.ndarray, weight: np.ndarray, v: float, following: float) -> np.ndarray:
+    """F less F shifted, on the average between two values: by the usual shift, and in proportion for each draw."""
+    width = 0.07
+
+    def below(at: float) -> float:  # the integral of F up to there
+        return float(sum(w * max(at - y, 0) for y, w in zip(value, weight, strict=True)))
+
+    by_side = []
+    for sign in (1, -1):
+        whole, apart = (below(following - d) - below(v - d) for d in (0, sign * width))
+        by_side.append(sign * (whole - apart) / width / (following - v))
+    return np.where(shift > 0, shift * by_side[0], shift * by_side[1])
 
 
 def twice_counted(sets: Squares, near: np.ndarray, value: np.ndarray, share: np.ndarray) -> float:
@@ -233,6 +283,13 @@ def lonely(sets: Squares) -> Squares:
     return replace(sets, unit=np.where(sets.from_a, 0, sets.unit))
 
 
+def recorded(sets: Squares) -> Squares:
+    """Three recordings of A, two of B; a unit may be seen in several."""
+    random = np.random.default_rng(8)
+    count = len(sets.side)
+    return replace(sets, recording=np.where(sets.from_a, random.integers(0, 3, count), random.integers(3, 5, count)))
+
+
 CASES = {
     "plain": made(0),
     "missed": missed(made(1)),
@@ -241,6 +298,9 @@ CASES = {
     "one unit of A": lonely(made(4)),
     "pairs with blocks of time": with_blocks(paired(made(5))),
     "few in B": made(6, 25, 12, 6),
+    "recordings": recorded(missed(made(2))),
+    "recordings of pairs": recorded(paired(made(3))),
+    "recordings and blocks of time": recorded(with_blocks(made(5))),
 }
 
 
@@ -258,7 +318,10 @@ def test_the_compiled_loop_equals_the_page_written_down_slowly(case, adjusted):
         assert_equal(drawn, wanted)
 
 
-@pytest.mark.parametrize("case", ["blocks beside things", "pairs with blocks of time"])
+@pytest.mark.parametrize(
+    "case",
+    ["blocks beside things", "pairs with blocks of time", "recordings of pairs", "recordings and blocks of time"],
+)
 def test_the_loop_in_numpy_equals_it_too(case):
     sets = CASES[case]
     normals, model = normals_for(sets, 40), model_of(sets)

@@ -49,8 +49,9 @@ def read_plain_json(path: str | Path) -> FrameSet:
     predictions: {"name": ..., "sha256": ..., "settings": {...}}, and "independent": true where each frame was drawn by
     itself, as at random poses. A frame holds "size" [width, height],
     "objects" (class, box [x0, y0, x1, y1] in pixels; instance; mask as COCO run lengths) and "predictions" (class, box,
-    score; mask), and may hold "name", "stamp" (nanoseconds) and "image" (a path, relative to the file). A frame without
-    "objects" is not labelled, one without "predictions" has had no detector on it.
+    score; mask), and may hold "name", "stamp" (nanoseconds), "recording" (the drive or scene that it is of, in all
+    frames or in none) and "image" (a path, relative to the file). A frame without "objects" is not labelled, one
+    without "predictions" has had no detector on it.
     """
     path = Path(path)
     return read_plain_content(load_json(path), path)
@@ -95,10 +96,11 @@ def read_plain_content(content: Any, path: Path) -> FrameSet:
         detector=_detector(content, path) if any(predicted) else None,
         independent=isinstance(content, dict) and content.get("independent") is True,
         label_source=str(content.get("label_source", "")) if isinstance(content, dict) else "",
+        recording=_recordings(kept, path),
     )
 
 
-def write_plain_json(frames: FrameSet, path: str | Path) -> Losses:
+def write_plain_json(frames: FrameSet, path: str | Path) -> Losses:  # noqa: C901 - one question a field
     """Write a set as one JSON file.
 
     Images that are files in the same folder or below are named by their path relative to `path`; otherwise all are
@@ -118,6 +120,8 @@ def write_plain_json(frames: FrameSet, path: str | Path) -> Losses:
             entry["stamp"] = stamp
         if name != _default_name(i, stamp) or ("stamp" not in entry and stamp != NO_STAMP):
             entry["name"] = name
+        if frames.recording:
+            entry["recording"] = frames.recording[i]
         if images[i] is not None:
             entry["image"] = images[i]
         if frames.labelled[i]:
@@ -151,6 +155,19 @@ def _image_names(frames: FrameSet, path: Path) -> Sequence[str | None]:
     with atomic_folder(folder) as temporary:
         names = write_images(frames, temporary, file_stems(frames.frame_name))
     return [None if name is None else f"{folder.name}/{name}" for name in names]
+
+
+def _recordings(kept: Sequence[tuple[int, Any]], path: Path) -> list[str]:
+    """The recording of each frame; nothing where no frame tells any."""
+    given = [(i, frame.get("recording")) for i, frame in kept]
+    if all(name is None for _, name in given):
+        return []
+    bare = next((i for i, name in given if not isinstance(name, (str, int)) or isinstance(name, bool)), None)
+    if bare is not None:
+        raise SimjudgeError(
+            f"{path}: frame {bare}: 'recording' is no name, while other frames have one; give it to all"
+        )
+    return [str(name) for _, name in given]
 
 
 def _default_name(index: int, stamp: int) -> str:

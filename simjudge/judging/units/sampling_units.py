@@ -14,6 +14,7 @@ from simjudge.judging.judged_set import JudgedSet
 from simjudge.judging.units.blocks import FrameBlocks, alike_names, frame_blocks, frame_sequence
 from simjudge.judging.units.box_tracks import PlacedBoxes
 from simjudge.judging.units.seen_things import SeenThings, find_things, join_places, seen_together
+from simjudge.judging.units.set_recordings import SetRecordings, find_recordings
 from simjudge.method.common_effects import TimeEffect, time_effect
 from simjudge.method.repeated_series import pass_before
 
@@ -42,6 +43,8 @@ class SideUnits(ShortRepr):
     kind: str  # "things", "blocks", "frames", "photographs" or "named"
     frames: int  # how many frames the set has
     sightings: int
+    recordings: int = 1  # how many there are
+    recordings_named: bool = False  # whether files or a field tell them, or each frame was drawn by itself
     things: int = 0  # how many things were told apart; 0 where units are none
     passes: int = 1  # how often a thing is passed, the median
     noun: str = "things"  # what the things are called, in the plural
@@ -66,6 +69,7 @@ class SideUnits(ShortRepr):
         frames = f"{self.frames:,} frame{'s' if self.frames != 1 else ''}"
         if self.kind == "things":
             return self._things(frames, units)
+        frames += f" of {self.recordings:,} recordings" if self.recordings > 1 else ""
         if self.kind == "blocks":
             length = f"blocks of {self.block_frames:,}{self._seconds()}"
             text = f"{frames} in {length}: {units}"
@@ -82,7 +86,8 @@ class SideUnits(ShortRepr):
         noun = self.noun.removesuffix("s") if self.things == 1 else self.noun
         each = f", {times} each" if self.passes > 1 else ""
         together = "" if self.things <= self.count else ", some always seen together"
-        text = f"{frames} show {self.things:,} {noun}{each}{together}: {units}"
+        recorded = f" in {self.recordings:,} recordings" if self.recordings > 1 else ""
+        text = f"{frames} show {self.things:,} {noun}{recorded}{each}{together}: {units}"
         if self.named:
             text += f" (--unit {self.named})"
         if self.time_blocks:
@@ -111,6 +116,8 @@ UNITS = ("frame", "photograph", "block", "track", "instance")
 """What a user may name as unit."""
 _LEAST_LAG = 6
 """Things after which a course may be passed again."""
+_RECORDINGS = 3
+"""Recordings of a side from which on they tell how others would differ."""
 _PASS = 10
 """Frames without a thing from which on it is passed once more."""
 
@@ -131,6 +138,27 @@ class SampleUnits(ShortRepr):
     frame_unit: tuple[IntArray, IntArray]
     frame_unit_count: int  # how many there are over both sets
     sides: tuple[SideUnits, SideUnits]  # what the units of A and of B are
+    # int64 (N,) of A and of B, the recording of every object, numbered over both sets; None where neither has several
+    recording: tuple[IntArray, IntArray] | None = None
+    frame_recording: tuple[IntArray, IntArray] | None = None  # the same, int64 (F,), of every frame
+
+    @property
+    def recordings_like_these(self) -> bool:
+        """Whether the draws speak of further recordings too: three or more a side, named, or frames drawn one by one.
+
+        A set whose frames were drawn by themselves has as many recordings as frames.
+        """
+        return all(
+            side.recordings_named and (side.recordings >= _RECORDINGS or side.recordings == 1) for side in self.sides
+        )
+
+    def of_objects(self, rows_a: IntArray, rows_b: IntArray) -> SampleUnits:
+        """The units of other objects: of each that of a row of A or of B."""
+        unit, block, recording = (
+            None if known is None else (known[0][rows_a], known[1][rows_b])
+            for known in (self.unit, self.block, self.recording)
+        )
+        return replace(self, unit=unit or self.unit, block=block, recording=recording)
 
     @property
     def doubted(self) -> int | None:
@@ -149,6 +177,7 @@ class _Side:
     things: SeenThings
     named: str
     automatic: bool
+    recordings: SetRecordings
 
     @property
     def frame(self) -> IntArray:
@@ -186,7 +215,26 @@ def sample_units(
         sides = [replace(side, things=_without_things(side.things)) for side in sides]
     keys = _joined_keys(sides, paired=paired)
     effects = [_time_effect(side, key) for side, key in zip(sides, keys, strict=True)]
-    return _numbered_units(sides, keys, effects, paired=paired)
+    units = _numbered_units(sides, keys, effects, paired=paired)
+    return _with_recordings(units, sides, paired=paired)
+
+
+def _with_recordings(units: SampleUnits, sides: list[_Side], *, paired: bool) -> SampleUnits:
+    """The same units, knowing the recordings of both sets."""
+    a, b = (side.recordings for side in sides)
+    if paired:
+        # Both frames of a pair are of one recording.
+        a = b = a if a.count >= b.count else b
+    described = tuple(
+        replace(one, recordings=own.count, recordings_named=own.named or side.judged.frames.independent)
+        for one, own, side in zip(units.sides, (a, b), sides, strict=True)
+    )
+    known = replace(units, sides=(described[0], described[1]))
+    if max(a.count, b.count) < 2:
+        return known
+    numbers = a.number, b.number if paired else a.count + b.number
+    of_object = [own[side.frame] for own, side in zip(numbers, sides, strict=True)]
+    return replace(known, recording=(of_object[0], of_object[1]), frame_recording=numbers)
 
 
 def _side(judged: JudgedSet, performance: FloatArray, block: float | None, unit: str) -> _Side:
@@ -198,6 +246,10 @@ def _side(judged: JudgedSet, performance: FloatArray, block: float | None, unit:
         )
     ordered = block != 0 and unit not in {"frame", "photograph"}
     sequence = frame_sequence(frames, wanted=bool(block) or unit in {"block", "track"}) if ordered else None
+    recordings = find_recordings(frames)
+    if recordings.count > 1:
+        # What a recording has as a whole is drawn by itself, and would look like a time that never ends.
+        performance = performance.mean() + _without_means(recordings.number[frames.objects.frame], performance)
     value, own = frame_performance(judged, performance), _own_variance(judged, performance)
     blocks = frame_blocks(frames, sequence, block or None, value, own)
     if unit == "frame":
@@ -206,7 +258,7 @@ def _side(judged: JudgedSet, performance: FloatArray, block: float | None, unit:
     things = SeenThings(np.full(len(frames.objects), -1))
     if wanted:
         things = find_things(frames, sequence, performance, forced=unit)
-    return _Side(judged, performance, sequence, blocks, things, unit, block is None and not unit)
+    return _Side(judged, performance, sequence, blocks, things, unit, block is None and not unit, recordings)
 
 
 def frame_performance(judged: JudgedSet, performance: FloatArray) -> FloatArray:

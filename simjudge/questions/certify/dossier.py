@@ -330,6 +330,12 @@ def _checked_contexts(result: Result) -> ContextTable:
     old = any(entry.numbers.lacks_gap for entry in result.entries)
     if old or not set(COLUMNS) <= set(result.contexts.table.column_names) or not dealt or missing:
         raise SimjudgeError(f"{where}: was made by another simjudge, which kept too little; compare again")
+    several = next((given for given in result.header.sets.values() if given.recordings), None)
+    if several is not None:
+        raise SimjudgeError(
+            f"{where}: {several.name} has {several.recordings} recordings, whose differences the script of a dossier"
+            " cannot draw again; compare one recording a side"
+        )
     if settings.certainty:
         raise SimjudgeError(f"{where}: the certainty of this live run was not found yet; wait for it, or compare files")
     if not settings.draws:

@@ -278,8 +278,7 @@ class ChangedSets:
 def carried_units(units: SampleUnits, before: tuple[Objects, Objects], after: tuple[Objects, Objects]) -> SampleUnits:
     """The units of the objects that are labelled now: each takes that of what was in its place before."""
     a, b = (same_places(*both) for both in zip(before, after, strict=True))
-    block = None if units.block is None else (units.block[0][a], units.block[1][b])
-    return replace(units, unit=(units.unit[0][a], units.unit[1][b]), block=block)
+    return units.of_objects(a, b)
 
 
 def same_places(before: Objects, after: Objects) -> IntArray:

@@ -227,6 +227,7 @@ def _independent(units: SampleUnits) -> SampleUnits:
     own = units.unit[0]
     block = None if units.block is None else units.block[0]
     shifted = None if block is None else np.where(block < 0, block, block + units.block_count)
+    several = None if units.recording is None else units.recording[0]
     return replace(
         units,
         unit=(own, own + units.count),
@@ -234,6 +235,7 @@ def _independent(units: SampleUnits) -> SampleUnits:
         sides=(units.sides[0], units.sides[0]),
         block=None if block is None or shifted is None else (block, shifted),
         block_count=2 * units.block_count,
+        recording=None if several is None else (several, several + int(several.max(initial=-1)) + 1),
     )
 
 

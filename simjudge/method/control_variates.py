@@ -25,6 +25,7 @@ from simjudge.core.errors import SimjudgeError
 FEWEST_PAIRS = 5
 """Pairs of sampling units with objects below which no interval is given."""
 _LEVEL = 0.975
+_ROUNDING = 1e-24
 _FAR = 3.0
 """Standard errors between the twins and the further frames from which they seem to show other things."""
 
@@ -158,5 +159,7 @@ def _distance(residuals: FloatArray, pairs: int) -> float | None:
 
 
 def _interval(mean: float, variance: float, freedom: int) -> PerformanceInterval:
-    half = float(stdtrit(freedom, _LEVEL)) * sqrt(variance)
+    # Where no unit differs from another, 1 - 0.025^(1/n) of them may, unseen.
+    spread = float(stdtrit(freedom, _LEVEL)) * sqrt(variance)
+    half = spread if variance > _ROUNDING else float(1 - (1 - _LEVEL) ** (1 / (freedom + 1)))
     return PerformanceInterval(mean, mean - half, mean + half)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import linregress, t, ttest_1samp
+from scipy.stats import binomtest, linregress, t, ttest_1samp
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.method.control_variates import UnitTotals, estimate_real_mean
@@ -100,3 +100,9 @@ def test_the_interval_holds_the_truth_in_95_of_100_cases(pairs, noise, gain):
         times.append(found.times_frames)
     assert 0.92 <= np.mean(inside) <= 0.98, np.mean(alone)
     assert np.median(times) >= gain
+
+
+def test_units_that_all_do_alike_leave_open_what_their_number_may_hide():
+    """Clopper and Pearson: of 30 units that all succeed, up to 1 - 0.025^(1/30) may fail."""
+    found = estimate_real_mean(ones(np.ones(30)), ones(np.ones(30)), ones(np.ones(200))).real_alone
+    assert found.low == pytest.approx(binomtest(30, 30).proportion_ci(method="exact").low)

@@ -371,7 +371,9 @@ def rank_policies(cells: RankedCells, margin: float, seed: int = 0) -> Ranking |
     tau = float(kendalltau(real, sim).statistic)
     posteriors = [_posterior(cells, side, seed) for side in range(2)] if cells.tested else []
     posterior = posteriors[0] if posteriors else None
-    intervals = [_interval(posterior) for posterior in posteriors] or [np.full((count, 2), np.nan)] * 2
+    intervals = [_interval(*drawn) for drawn in zip(posteriors, cells.mean, strict=False)] or [
+        np.full((count, 2), np.nan)
+    ] * 2
     choices = [_choice(cells, posterior, side) for side in (sim, real)]
     order, reversals = _orders_of_pairs(cells, seed)
     reliability = _reliability(cells)
@@ -403,8 +405,10 @@ def _or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _interval(posterior: FloatArray) -> FloatArray:
-    return np.quantile(posterior, [0.025, 0.975], axis=0).T
+def _interval(posterior: FloatArray, measured: FloatArray) -> FloatArray:
+    """(P, 2); what was measured is in it: of ten successes of ten the rate may be 1."""
+    low, high = np.quantile(posterior, [0.025, 0.975], axis=0)
+    return np.stack([np.minimum(low, measured), np.maximum(high, measured)], 1)
 
 
 def _posterior(cells: RankedCells, side: int, seed: int) -> FloatArray:

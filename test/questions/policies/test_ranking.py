@@ -83,6 +83,13 @@ def test_equal_rankings_of_many_policies_rank_as_reality_does():
     assert found.rho.value == pytest.approx(1)
 
 
+def test_what_was_measured_is_in_the_interval_of_a_rate():
+    found = rank_policies(
+        ranked_cells(counted(*both("a", "t", (10, 10), (0, 10)), *both("b", "t", (9, 10), (5, 10)))), 0.1
+    )
+    assert (found.real_interval[0, 1], found.sim_interval[0, 0]) == (1.0, 0.0)
+
+
 def test_chance_of_the_right_choice_is_that_of_two_beta_distributions():
     cells = [both("a", "t", (14, 20), (18, 20)), both("b", "t", (10, 20), (9, 20))]
     found = rank_policies(ranked_cells(counted(*(cell for pair in cells for cell in pair))), 0.1)

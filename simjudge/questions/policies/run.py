@@ -200,6 +200,12 @@ def compare_trials(trials: PolicyTrials, settings: PolicySettings) -> PolicyComp
         )
     if not cells.tested.all():
         notes.append("rates without a number of trials: nothing tells how sure they are, so that nothing is tested")
+    else:
+        notes += [
+            f"real outcomes are the same under each {name}: if these are the same trials, each counts as often, and "
+            f"p and intervals over all cells are too sure; give the table of one {name} at a time"
+            for name in _repeating_conditions(trials, cells)
+        ]
     by_trials = settings.weights == TRIALS
     evidence = GapEvidence.of_trials(trials, cells, settings.draws, settings.seed, by_trials=by_trials)
     everything = np.arange(len(cells))
@@ -247,6 +253,22 @@ def _contexts(trials: PolicyTrials, settings: PolicySettings, notes: list[str]) 
             notes.append(f"{found.missing} trials lack one of these numbers: they are in no context")
         if found.thinned > MOST_TRIALS:
             notes.append(f"contexts are of {MOST_TRIALS:,} trials, drawn from {found.thinned:,}")
+    return found
+
+
+def _repeating_conditions(trials: PolicyTrials, cells: Cells) -> list[str]:
+    """Conditions, such as the simulator, under which all real outcomes are alike, though simulated ones differ."""
+    found = []
+    outcomes = [[np.sort(trials.outcome[rows]).tolist() for rows in sides] for sides in cells.rows]
+    for column, name in enumerate(trials.words):
+        others = [cells.policy, cells.task, *np.delete(cells.words, column, 1).T]
+        by_others = np.unique(row_numbers(others), return_inverse=True)[1].reshape(-1)
+        groups = [np.flatnonzero(by_others == k) for k in range(int(by_others.max()) + 1)]
+        alike = [
+            [all(outcomes[k][side] == outcomes[group[0]][side] for k in group) for group in groups] for side in (0, 1)
+        ]
+        if min(map(len, groups)) > 1 and len(groups) > 1 and all(alike[0]) and not all(alike[1]):
+            found.append(name)
     return found
 
 

@@ -327,7 +327,7 @@ class _TableReader:
         found = []
         policy = self._table[self._taken["policy"]]
         for column in self._table.columns:
-            if column in self._taken.values() or _IGNORED.search(_plain(column)) or self._is_wide(column):
+            if column in self._taken.values() or _IGNORED.search(_plain(column)):
                 continue
             values = self._table[column].astype(str)
             if not 1 < values.nunique() <= _MOST_WORDS or pd.to_numeric(values, errors="coerce").notna().any():
@@ -336,9 +336,6 @@ class _TableReader:
                 continue
             found.append(column)
         return found
-
-    def _is_wide(self, column: str) -> bool:
-        return any(part in _REAL_WORDS | _SIM_WORDS for part in _plain(column).split("_"))
 
     def _cells(self, conditions: Sequence[str], *, real: bool | None) -> Iterator[tuple[int, _CellName]]:
         policy, task = (self._table[self._taken[role]].astype(str).str.strip() for role in ("policy", "task"))

@@ -154,6 +154,19 @@ def test_each_robot_and_each_simulator_has_a_ranking_of_its_own():
     assert by_model["Cosmos"]["by_sim"]["regret"] == 0
 
 
+def test_real_trials_that_stand_beside_each_simulator_are_told():
+    rates = {"a": (10, 13, 15), "b": (14, 17, 19), "c": (6, 9, 11)}
+    rows = [
+        {"policy": p, "task": "t", "trials": 20, "real_successes": real, "sim_successes": sim, "simulator": name}
+        for p, (real, *simulated) in rates.items()
+        for name, sim in zip(("one", "two"), simulated, strict=True)
+    ]
+    said = "real outcomes are the same under each simulator"
+    assert any(note.startswith(said) for note in sj.compare_policies(rows, draws=199).content["notes"])
+    other = [row | {"real_successes": row["real_successes"] - (row["simulator"] == "two")} for row in rows]
+    assert not any(said in note for note in sj.compare_policies(other, draws=199).content["notes"])
+
+
 def test_a_gap_fails_the_command_where_it_is_asked_to(both_sides, tmp_path):
     failed = run("compare-policies", both_sides, "--out", tmp_path / "out", "--fail-on", "gap")
     assert failed.returncode == 4

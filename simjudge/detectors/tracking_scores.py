@@ -8,7 +8,7 @@ al., "Performance measures and a data set for multi-target, multi-camera trackin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +17,7 @@ from scipy.optimize import linear_sum_assignment
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
+from simjudge.core.names import normalized_name
 from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.core.text import parse_number, read_text
 from simjudge.data.sets import read_set
@@ -264,10 +265,14 @@ _TEXT = ".txt"
 _BETWEEN = ","
 _FORMS = "write TRUTH,TRACKS: two texts of the MOT Challenge (gt.txt and the tracker's), or two data sets whose objects"
 _FORMS += " have track numbers; or a folder with gt/gt.txt or gt.txt and tracks.txt"
-_PEDESTRIAN, _DISTRACTORS = 1, (2, 7, 8, 12)
+_PEDESTRIAN = 1
+_DISTRACTORS = {2: "person on vehicle", 7: "static person", 8: "distractor", 12: "reflection"}
 """Classes of the MOT Challenge: what is scored, and what a tracker may follow without gain or loss."""
 _FEWEST, _WITH_CLASS = 6, 8
 """Columns of a row: frame, id, left, top, width, height; then confidence, class, visibility."""
+NOT_SCORED = "labelled boxes of classes that are not scored"
+_FOUND, _CLEAR_GAIN, _CLEAR_ERRORS = 0.3, 0.01, 2.5
+"""IoU of a found box; by which share of it, and by how many standard errors, tracks fit better one frame off."""
 _MOT15_COLUMNS, _NO_CLASS = 10, -1
 """MOT15 has x, y, z of the world in the place of class and visibility, -1 where they are not known."""
 
@@ -296,7 +301,8 @@ def read_track_pair(source: SequenceSource) -> TrackPair:
     else:
         labelled, found = _of_sets(_read_set(truth, losses), _read_set(tracks, losses), losses)
     if not len(labelled):
-        raise SimjudgeError(f"{names[0]}: holds no labelled box with a track number{losses.reason}")
+        what = "of class 1 or without class" if losses.counts[NOT_SCORED] else "with a track number"
+        raise SimjudgeError(f"{names[0]}: holds no labelled box {what}{losses.reason}")
     return TrackPair(_name(source, truth), names, labelled, found, losses, without_class)
 
 
@@ -330,8 +336,8 @@ def _name(source: SequenceSource, truth: TrackSource) -> str:
         return Path(source).name
     if isinstance(truth, FrameSet):
         return truth.name
-    path = Path(truth)
-    return path.resolve().parent.parent.name if path.name == "gt.txt" else path.stem
+    folder = Path(truth).resolve().parent
+    return (folder.parent if folder.name == "gt" else folder).name if Path(truth).name == "gt.txt" else Path(truth).stem
 
 
 def _read_set(source: TrackSource, losses: Losses) -> FrameSet:
@@ -383,8 +389,18 @@ def _read_mot(truth: Path, tracks: Path, losses: Losses) -> tuple[TrackBoxes, Tr
         losses.add("labelled boxes whose class is -1", str(truth), int(unknown.sum()))
     marked = labelled[:, 6] != 0
     scored = marked & (labelled[:, 7] == _PEDESTRIAN)
-    distractor = np.isin(labelled[:, 7], _DISTRACTORS)
+    classes = _class_names(truth.parent / "labels.txt")
+    distractors = [
+        number for number, name in _DISTRACTORS.items() if normalized_name(classes.get(number, name)) == name
+    ]
+    distractor = np.isin(labelled[:, 7], distractors)
+    aside = labelled[marked & ~scored & ~distractor & (labelled[:, 7] != _NO_CLASS), 7].astype(np.int64)
+    of_class = {number: classes.get(number, str(number)) for number in np.unique(aside).tolist()}
+    where = f"{truth} (class {', '.join(of_class.values())}; class {_PEDESTRIAN}, "
+    where += f"{classes.get(_PEDESTRIAN, 'pedestrian')}, is scored)"
+    losses.add(NOT_SCORED, where, len(aside))
     boxes, predicted = _boxes(labelled), _boxes(found)
+    _refuse_offset(boxes.take(np.flatnonzero(marked)), predicted, truth, tracks)
     dropped = np.zeros(len(predicted), np.bool_)
     for frame in np.unique(boxes.frame[distractor]).tolist():
         rows = np.arange(*np.searchsorted(boxes.frame, [frame, frame + 1]))
@@ -398,12 +414,46 @@ def _read_mot(truth: Path, tracks: Path, losses: Losses) -> tuple[TrackBoxes, Tr
     return boxes.take(np.flatnonzero(scored)), predicted.take(np.flatnonzero(~dropped)), without_class
 
 
+def _class_names(path: Path) -> dict[int, str]:
+    """The classes of a text by number, as CVAT's export "MOT 1.1" lists them beside it, one a line."""
+    lines = read_text(path).splitlines() if path.is_file() else []
+    return {number: line.strip() for number, line in enumerate(lines, 1) if line.strip()}
+
+
+def _refuse_offset(truth: TrackBoxes, tracks: TrackBoxes, truth_path: Path, tracks_path: Path) -> None:
+    """Refuse tracks that fit the truth clearly better if their frames are counted from one more or one less."""
+    if not len(truth) or not len(tracks):
+        return
+    here, before, after = (_best_overlap(truth, replace(tracks, frame=tracks.frame + by)) for by in (0, -1, 1))
+    for overlap, remedy in ((before, "subtract 1 from"), (after, "add 1 to")):
+        # Of boxes that are found either way: misses say nothing of the numbers.
+        found = (here > _FOUND) & (overlap > _FOUND)
+        if found.sum() < 2:
+            continue
+        gain = overlap[found] - here[found]
+        if gain.mean() > max(_CLEAR_GAIN * here[found].mean(), _CLEAR_ERRORS * gain.std() / np.sqrt(len(gain))):
+            raise SimjudgeError(
+                f"{tracks_path}: its boxes fit those of {truth_path} better one frame off (mean IoU"
+                f" {overlap[found].mean():.3f} in place of {here[found].mean():.3f}); {remedy} each of its frames"
+            )
+
+
+def _best_overlap(truth: TrackBoxes, tracks: TrackBoxes) -> FloatArray:
+    """The largest IoU of each labelled box with a predicted one of its frame: float64 (N,)."""
+    out = np.zeros(len(truth))
+    for number in np.unique(truth.frame).tolist():
+        ours, theirs = (slice(*np.searchsorted(boxes.frame, [number, number + 1])) for boxes in (truth, tracks))
+        out[ours] = iou_matrix(truth.box[ours], tracks.box[theirs]).max(1, initial=0.0)
+    return out
+
+
 def _rows(path: Path, losses: Losses) -> np.ndarray[tuple[int, int], np.dtype[np.float64]]:
     """Rows of frame, id, left, top, width, height, confidence and class, ordered by frame.
 
     The class is -1 in rows of MOT15, which are known by their columns.
     """
     rows = []
+    lines: dict[tuple[float, ...], int] = {}
     for number, line in enumerate(read_text(path).splitlines(), 1):
         cells = [cell for cell in line.replace(",", " ").split() if cell]
         if not cells:
@@ -413,6 +463,15 @@ def _rows(path: Path, losses: Losses) -> np.ndarray[tuple[int, int], np.dtype[np
             losses.add("rows that are no box of a track", f"{path}, line {number}: {line[:60]!r}")
             continue
         known = [float(value) for value in values[:_WITH_CLASS] if value is not None]
+        if known[0] < 1:
+            raise SimjudgeError(
+                f"{path}, line {number}: frame {known[0]:g}, and the MOT Challenge counts from 1; add 1 to each frame"
+            )
+        if lines.setdefault((known[0], known[1]), number) != number:
+            raise SimjudgeError(
+                f"{path}, lines {lines[known[0], known[1]]} and {number}: track {known[1]:g} has two boxes in frame"
+                f" {known[0]:g}; number them apart"
+            )
         if known[4] <= 0 or known[5] <= 0:
             losses.add("boxes without an area", f"{path}, line {number}")
             continue

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -137,7 +138,7 @@ def compare_sequences(
         raise SimjudgeError("tracks to compare: give at least one real sequence, then --, then a simulated one")
     losses, sequences = Losses(), []
     for side in (real, sim):
-        pairs = [read_track_pair(source) for source in side]
+        pairs = _named_apart([read_track_pair(source) for source in side])
         for pair in pairs:
             losses.extend(pair.losses)
         sequences.append([TrackedSequence(pair, score_tracks(pair.truth, pair.tracks, pair.name)) for pair in pairs])
@@ -153,6 +154,14 @@ def compare_sequences(
     return TrackComparison(
         sequences=(sequences[0], sequences[1]), results=results, settings=settings, notes=notes, losses=losses
     )
+
+
+def _named_apart(pairs: Sequence[TrackPair]) -> list[TrackPair]:
+    """Sequences of one name by their folders too."""
+    count = Counter(pair.name for pair in pairs)
+    return [
+        replace(pair, name=str(Path(pair.names[0]).with_suffix(""))) if count[pair.name] > 1 else pair for pair in pairs
+    ]
 
 
 def _side(sequences: Sequence[TrackedSequence], settings: TrackSettings) -> PointSide:

@@ -1,10 +1,11 @@
 """A tracker in reality and in simulation: what is read, measured, concluded, written and said."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from track_samples import made_tracks, write_mot
+from track_samples import made_tracks, toy, write_mot
 from typer.testing import CliRunner
 
 import simjudge as sj
@@ -12,7 +13,7 @@ from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
-from simjudge.detectors.tracking_scores import score_tracks
+from simjudge.detectors.tracking_scores import NOT_SCORED, read_track_pair, score_tracks
 from simjudge.method.verdicts import GAPS, Verdict
 from simjudge.questions.tracks.page import TRACKS_PAGE, kinds_table
 from simjudge.questions.tracks.result import load_tracks
@@ -94,6 +95,67 @@ def test_distractors_and_unmarked_rows_of_the_mot_challenge_do_not_count(tmp_pat
     assert scored.pair.truth.track.tolist() == [1]
     assert scored.pair.tracks.track.tolist() == [11, 13]  # what follows the distractor neither gains nor loses
     assert scored.scored.counts.scores()["MOTA"] == 0.0
+    assert dict(scored.pair.losses.counts) == {NOT_SCORED: 1}
+    (tmp_path / "labels.txt").write_text("cone\npole\nbarrel\n" + "x\n" * 4 + "cat\n")  # as CVAT exports names
+    scored = compare_sequences([tmp_path], [tmp_path], TrackSettings(draws=0)).sequences[0][0]
+    assert scored.pair.tracks.track.tolist() == [11, 12, 13]  # a class of the MOT Challenge by number alone
+    assert "(class barrel, cat; class 1, cone, is scored)" in scored.pair.losses.lines()[0]
+
+
+@pytest.mark.parametrize(
+    ("by", "said"),
+    [
+        (0, None),
+        (-1, "tracks.txt, line 1: frame 0, and the MOT Challenge counts from 1; add 1 to each frame"),
+        (-2, "tracks.txt, line 1: frame -1, and"),
+        (1, "better one frame off (mean IoU 1.000 in place of 0.600); subtract 1 from each of its frames"),
+    ],
+)
+def test_frames_that_are_numbered_differently_are_refused(tmp_path, by, said):
+    boxes = toy([(0, 10, 1)])
+    moving = replace(boxes, box=boxes.box + 2.5 * np.arange(10)[:, np.newaxis] * [1, 0, 1, 0])
+    write_mot(tmp_path / "gt.txt", moving, is_truth=True)
+    write_mot(tmp_path / "tracks.txt", replace(moving, frame=moving.frame + by), is_truth=False)
+    if said is None:
+        assert read_track_pair(tmp_path).name == tmp_path.name
+    else:
+        with pytest.raises(SimjudgeError) as error:
+            read_track_pair(tmp_path)
+        assert said in str(error.value)
+
+
+def test_tracks_that_begin_later_are_known_by_their_fit_and_true_ones_never_refused(tmp_path):
+    for seed in range(5):
+        truth, tracks = made_tracks(seed, switch=0, shift=0.02)
+        write_mot(tmp_path / "gt.txt", truth, is_truth=True)
+        for by, said in ((0, None), (1, "subtract 1"), (-1, "add 1 to each")):
+            kept = tracks.take(np.flatnonzero(tracks.frame > 0))
+            write_mot(tmp_path / "tracks.txt", replace(kept, frame=kept.frame + by), is_truth=False)
+            if said is None:
+                read_track_pair(tmp_path)
+            else:
+                with pytest.raises(SimjudgeError, match=said):
+                    read_track_pair(tmp_path)
+
+
+@pytest.mark.parametrize("file", ["gt.txt", "tracks.txt"])
+def test_an_id_twice_in_a_frame_of_a_text_is_refused_by_its_lines(tmp_path, file):
+    for name in ("gt.txt", "tracks.txt"):
+        write_mot(tmp_path / name, toy([(0, 3, 1)]), is_truth=name == "gt.txt")
+    (tmp_path / file).write_text((tmp_path / file).read_text() + "2,1,300,10,20,40,1,3,1\n")
+    with pytest.raises(SimjudgeError, match=rf"{file}, lines 2 and 4: track 1 has two boxes in frame 2; number them"):
+        read_track_pair(tmp_path)
+
+
+def test_sequences_of_one_name_are_told_apart_by_their_folders(tmp_path):
+    sources = []
+    for folder in ("day/gt", "night", "a/rain", "b/rain"):
+        (tmp_path / folder).mkdir(parents=True)
+        truth = write_mot(tmp_path / folder / "gt.txt", toy([(0, 3, 1)]), is_truth=True)
+        sources.append((truth, write_mot(tmp_path / folder / "found.txt", toy([(0, 3, 1)]), is_truth=False)))
+    names = compare_sequences(sources, sources[:2], TrackSettings(draws=0)).run_names
+    assert names[0][:2] == names[1] == ["day", "night"]
+    assert [name.removeprefix(f"{tmp_path}/") for name in names[0][2:]] == ["a/rain/gt", "b/rain/gt"]
 
 
 @pytest.mark.parametrize("rest", ["-1,-1,-1", "4.5,8,0", "-1,-1"])
@@ -188,6 +250,8 @@ def test_what_cannot_be_compared_is_refused_in_a_line(tmp_path):
     good = (as_set("truth", truth), as_set("tracks", tracks))
     nothing = tmp_path / "empty.txt"
     nothing.write_text("")
+    cars = tmp_path / "cars.txt"
+    cars.write_text("1,4,300,10,20,40,1,3,1\n")
     other = FrameSet.build("other", [[500, 500]], good[1].objects.take(np.empty(0, np.int64)), frame_name=["else"])
     unnumbered = FrameSet.build("bare", np.full((100, 2), 500), Objects.build(truth.frame, truth.class_id, truth.box))
     cases = {
@@ -195,6 +259,7 @@ def test_what_cannot_be_compared_is_refused_in_a_line(tmp_path):
         "is one thing where two are needed; write TRUTH,TRACKS": str(tmp_path),
         "number frames differently": (str(nothing), good[1]),
         "holds no labelled box with a track number": (nothing, nothing),
+        "holds no labelled box of class 1 or without class (left out: 1 labelled box of classes": (cars, nothing),
         "truth and other: no frame has the same name": (good[0], other),
         f"left out: {len(truth)} objects of bare without a track number": (unnumbered, good[1]),
     }

@@ -1,13 +1,16 @@
 """Pascal VOC: one XML a picture, as labelImg and the VOC development kit write it; boxes only, read only.
 
 Coordinates are those of the VOC2012 development kit (section 4.1): pixels counted from 1, the last one inside the box.
-A box from xmin 1 to xmax 10 is therefore the ten columns 0 to 10 here.
+A box from xmin 1 to xmax 10 is therefore the ten columns 0 to 10 here. Tools that count edges from 0 are known by a box
+that begins there.
 """
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from xml.etree.ElementTree import Element
 
@@ -21,6 +24,8 @@ from simjudge.core.text import load_xml, one_line, parse_integer, parse_number
 from simjudge.data.format_support.annotated_frames import FLAGS, MISSING_PICTURE, NO_SHAPE, picture_sizes
 from simjudge.data.format_support.image_files import Format, count_images_below, image_stem, images_below, list_images
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, mend_foreign_labels
+
+log = logging.getLogger(__name__)
 
 _LABEL_FOLDERS = ("Annotations", "annotations", "labels", ".")
 _IMAGE_FOLDERS = ("JPEGImages", "Images", "images", ".")
@@ -70,7 +75,7 @@ def read_pascal_voc(path: str | Path) -> FrameSet:
     size = np.array([sizes[i] for i in used], np.int64).reshape(-1, 2)
     found = [paths[i] for i in used]
     rows, class_names = _rows([(files[key], roots[key]) if key in files else None for key in chosen], losses)
-    rows = mend_foreign_labels(rows, size, str(path), losses)
+    rows = mend_foreign_labels(_counted_from(rows, path), size, str(path), losses)
     return FrameSet.build(
         path.absolute().name,
         size,
@@ -82,6 +87,22 @@ def read_pascal_voc(path: str | Path) -> FrameSet:
         images=FileImages(found) if any(found) else None,
         losses=losses,
     )
+
+
+def _counted_from(rows: RawRows, path: Path) -> RawRows:
+    """The boxes where the files count pixels from 1; where one begins at 0, all are edges counted from 0."""
+    first = rows.box[:, :2]
+    from_0 = int((first == 0).any(1).sum())
+    if not from_0:
+        return replace(rows, box=rows.box - [1, 1, 0, 0])
+    log.warning(
+        "%s: %d of %d boxes begin at 0, and Pascal VOC counts pixels from 1: all are taken as edges counted from 0,"
+        " xmax - xmin wide; if only these are slips, write 1 for 0",
+        path,
+        from_0,
+        len(first),
+    )
+    return rows
 
 
 def _label_files(path: Path, losses: Losses) -> dict[_Key, Path]:
@@ -155,7 +176,7 @@ def _rows(files: Sequence[tuple[Path, Element] | None], losses: Losses) -> tuple
             if any(str(element.findtext(flag)).strip() == "1" for flag in _FLAGS):
                 losses.add(FLAGS, f"{place} ({one_line(name)})")
             frame.append(number)
-            box.append([x0 - 1, y0 - 1, x1, y1])
+            box.append([x0, y0, x1, y1])
             names.append(name)
             where.append(place)
     known = sorted(set(names))

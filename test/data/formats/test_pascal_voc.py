@@ -56,6 +56,20 @@ def test_a_box_holds_its_first_and_last_pixel(folder, places, tmp_path_factory):
     assert np.allclose(read_set(out).objects.box, frames.objects.box)
 
 
+@pytest.mark.parametrize(
+    ("boxes", "expected", "said"),
+    [
+        ([(0, 5, 10, 24), (3, 2, 40, 30)], [[0, 5, 10, 24], [3, 2, 40, 30]], "1 of 2 boxes begin at 0"),
+        ([(1, 5, 10, 24), (3, 2, 40, 30)], [[0, 4, 10, 24], [2, 1, 40, 30]], ""),
+    ],
+)
+def test_tools_that_count_from_0_are_known_by_a_box_that_begins_there(folder, caplog, boxes, expected, said):
+    root = folder({"a": annotation([("red", box) for box in boxes[:1]]), "b": annotation([("red", boxes[1])])})
+    assert read_set(root).objects.box.tolist() == expected
+    assert caplog.text.count("begin at 0") == bool(said)
+    assert said in caplog.text
+
+
 def test_what_cannot_be_used_is_counted(folder):
     good = ("red", (1, 1, 5, 5))
     texts = {

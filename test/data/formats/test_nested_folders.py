@@ -153,3 +153,22 @@ def test_two_pictures_of_one_name_in_two_forms_are_said(tmp_path, image):
         image(tmp_path / f"images/{unicodedata.normalize(form, 'é')}.png")
     write_texts(tmp_path, {f"labels/{unicodedata.normalize('NFD', 'é')}.txt": ROW})
     assert dict(read_set(tmp_path).losses.counts) == {"images with the same name as another": 1}
+
+
+@pytest.mark.parametrize(
+    ("scans", "pictures", "held"),
+    [
+        ("velodyne_points/data", "image_02/data", 1),
+        ("velodyne_points/data", "image_02", 1),
+        ("velodyne", "image_02/data", 1),
+        ("velodyne_points/data", "image_00/data", 0),
+        ("velodyne", "image_left", 0),
+    ],
+)
+def test_pictures_beside_scans_of_kitti_are_read_or_counted(tmp_path, image, scans, pictures, held):
+    (tmp_path / scans).mkdir(parents=True)
+    (tmp_path / scans / "0000000001.bin").write_bytes(bytes(16))
+    image(tmp_path / pictures / "0000000001.png")
+    clouds = read_clouds(tmp_path)
+    assert (0 if clouds.frames is None else len(clouds.frames)) == held
+    assert clouds.losses.counts["images of other cameras than the one taken (left aside)"] == 1 - held

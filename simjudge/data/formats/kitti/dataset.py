@@ -21,7 +21,7 @@ from simjudge.data.clouds import Cloud, CloudBoxes, CloudPredictions, CloudSet
 from simjudge.data.format_support.annotated_frames import CROWD
 from simjudge.data.format_support.image_files import readable_images
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, mend_foreign_labels
-from simjudge.data.formats.kitti.layout import CAMERA, RESULTS, KittiLayout, find_cameras, find_layout
+from simjudge.data.formats.kitti.layout import CAMERA, RESULTS, KittiLayout, find_cameras, find_layout, other_images
 from simjudge.data.formats.kitti.text_files import (
     SCORED,
     KittiCalibration,
@@ -82,6 +82,9 @@ def read_kitti_clouds(path: Path, camera: int = CAMERA) -> CloudSet:
     layout, losses = content.layout, content.losses
     if not layout.scans:
         raise SimjudgeError(f"{path}: holds no scans (velodyne/*.bin); it is a set of images")
+    if aside := other_images(layout):
+        held = ", ".join(f"image_{number}" for number in find_cameras(path)) or "none in a folder of KITTI's"
+        losses.add("images of other cameras than the one taken (left aside)", f"{aside[0]} (held: {held})", len(aside))
     names = [scan.stem for scan in layout.scans]
     has_labels = bool(layout.labels) or layout.tracks is not None
     labelled = np.array([name in content.labelled for name in names], np.bool_)

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.text import list_some
-from simjudge.data.format_support.image_files import list_images
+from simjudge.data.format_support.image_files import images_below, list_images
 
 CAMERA = 2  # The camera that labels belong to; it is taken where none is chosen
 RESULTS = "results/data"
@@ -114,7 +114,7 @@ def find_layout(path: Path, camera: int = CAMERA) -> KittiLayout:
 
 
 def _object(root: Path, camera: int) -> KittiLayout:
-    images, folder = _images(root, (f"image_{camera}",))
+    images, folder = _images(root, _image_folders(camera))
     return KittiLayout(
         root,
         camera,
@@ -146,7 +146,7 @@ def _tracking(root: Path, name: str, camera: int) -> KittiLayout:
 
 
 def _sequence(root: Path, camera: int) -> KittiLayout:
-    images, folder = _images(root, (f"image_{camera}", f"image_{camera:02d}"))
+    images, folder = _images(root, _image_folders(camera))
     oxts = root / "oxts.txt"
     tracks = next((root / name for name in ("label_02.txt", "label_2.txt") if (root / name).is_file()), None)
     poses = sorted(root.glob("poses*.txt"))
@@ -167,7 +167,7 @@ def _sequence(root: Path, camera: int) -> KittiLayout:
 
 
 def _raw(root: Path, camera: int) -> KittiLayout:
-    images, folder = _images(root, (f"image_{camera:02d}/data",))
+    images, folder = _images(root, _image_folders(camera))
     calibration = [
         next((folder / name for folder in (root, root.parent) if (folder / name).is_file()), None)
         for name in _RAW_CALIBRATION
@@ -209,6 +209,17 @@ def _scans(folder: Path) -> list[Path]:
     if not found:
         raise SimjudgeError(f"{folder}: holds no scan (.bin); give a folder that does")
     return found
+
+
+def _image_folders(camera: int) -> tuple[str, ...]:
+    """Where a layout keeps the images of a camera; people move the folders of one benchmark beside those of another."""
+    return tuple(f"{name}{below}" for below in ("", "/data") for name in (f"image_{camera}", f"image_{camera:02d}"))
+
+
+def other_images(layout: KittiLayout) -> list[Path]:
+    """List the images in folders called image... of which the layout takes none."""
+    folders = [] if layout.images else sorted(entry for entry in layout.root.glob("image*") if entry.is_dir())
+    return [image for folder in folders for images in images_below(folder).values() for image in images]
 
 
 def _images(root: Path, folders: Sequence[str]) -> tuple[dict[str, Path], str]:

@@ -21,7 +21,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import LARGEST_IMAGE_FILE, check_file, name_format, read_bytes
 
 # File endings, lower case, taken for an image.
-IMAGE_SUFFIXES = (".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
+IMAGE_SUFFIXES = (".jfif", ".jpg", ".jpeg", ".png", ".bmp", ".webp", ".tif", ".tiff")
 
 # What Pillow may take a file for. Of its other formats some start programs (EPS), none are photographs.
 IMAGE_FORMATS = ("BMP", "GIF", "JPEG", "JPEG2000", "PNG", "PPM", "TIFF", "WEBP")

@@ -28,6 +28,7 @@ from simjudge.data.format_support.image_files import (
     ReadOptions,
     Source,
     Topics,
+    describe_labels_left_aside,
     file_stems,
     image_file,
     name_labels,
@@ -334,6 +335,8 @@ def _unknown(source: Source) -> SimjudgeError:
     inside = data_sets_in(source.path) if source.is_folder else []
     for bag in sorted(source.path.glob("*.bag")) if source.is_folder else []:
         check_file(bag)
+    beside = describe_labels_left_aside(source.path, []) if source.is_folder else []
+    what = "; ".join([what, *beside[:1]])
     remedy = f"it holds {list_some(inside)}: give one of them" if inside else f"give {describe_readable()}"
     return SimjudgeError(f"{source.path}: {what}; {remedy}")
 

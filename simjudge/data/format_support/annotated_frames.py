@@ -103,7 +103,9 @@ def picture_sizes(
 def _image(name: str, folder: Path) -> Path | None:
     plain = name.replace("\\", "/")
     last = plain.rsplit("/", 1)[-1]
-    return find_file((folder / "images", folder, folder.parent / "images", folder.parent), (plain, last))
+    return find_file(
+        [folder / "images", folder, folder / "data", folder.parent / "images", folder.parent], (plain, last)
+    )
 
 
 MISSING_PICTURE = "images that are named but missing (their labels are kept)"

@@ -226,7 +226,10 @@ def same_size(paths: Sequence[Path | None], size: IntArray, losses: Losses) -> l
     return kept
 
 
-_SUFFIXES = (".json", ".txt", ".xml", ".csv")
+_NAMED_SUFFIXES = {".jsonl": "perhaps labels as JSON lines", ".ndjson": "perhaps labels as JSON lines"}
+_NAMED_SUFFIXES[".tfrecord"] = "labels as TFRecord"
+_SUFFIXES = (".json", ".txt", ".xml", ".csv", *_NAMED_SUFFIXES)
+_LABEL_COLUMNS = {"class", "label", "labels", "category", "xmin", "x_min", "x1", "bbox", "filename", "imageid"}
 _MOST_LOOKED_AT = 200  # Entries of a folder that are looked at
 _LABEL_KEYS = {"annotations", "labels", "objects", "shapes"}
 _NOT_READ = "which simjudge does not read"
@@ -234,17 +237,17 @@ _NOT_READ = "which simjudge does not read"
 
 def describe_labels_left_aside(folder: Path, images: Sequence[Path]) -> list[str]:
     """Say which files beside images look like their labels."""
-    stems = {image.stem for image in images}
-    root = folder.absolute().parent if folder.name == "images" else folder
+    stems = {image_stem(image) for image in images}
+    root = folder.absolute().parent if folder.name in ("images", "data") else folder
     found = []
     for place in [root, *(entry for entry in _entries(root) if entry.is_dir())]:
         files = [file for file in _entries(place) if file.suffix in _SUFFIXES and file.is_file()]
-        alike = [file for file in files if file.stem in stems]
+        alike = [file for file in files if image_stem(file) in stems]
         if alike:
             kind = "labels of DOTA, " + _NOT_READ if place.name.startswith("labelTxt") else "perhaps their labels"
             found.append(f"{place}: {alike[0].name} and others are named as the images, {kind}")
         for file in files if place == root else []:
-            what = "" if file.suffix != ".json" or file in alike else _named(file)
+            what = "" if file in alike else _named(file)
             found += [f"{file}: {what}, {_NOT_READ}"] if what else []
     return found
 
@@ -266,6 +269,14 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _named(file: Path) -> str:
+    if file.suffix == ".csv":
+        with file.open(encoding="utf-8-sig", errors="replace") as stream:
+            cells = {cell.strip(' "').lower() for cell in stream.readline(_HEAD_BYTES).split(",")}
+        return "a table of labels (Roboflow exports COCO and YOLO, too)" if cells & _LABEL_COLUMNS else ""
+    if file.suffix in _NAMED_SUFFIXES:
+        return _NAMED_SUFFIXES[file.suffix]
+    if file.suffix != ".json":
+        return ""
     try:
         return name_labels(load_json(file))
     except SimjudgeError:

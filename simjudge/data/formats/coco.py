@@ -301,6 +301,7 @@ def _load_annotations(path: Path | None, target: FrameSet) -> tuple[dict[Any, in
 ANNOTATIONS = "annotations.json"
 RESULTS = "results.json"
 _NAMES = (ANNOTATIONS, "_annotations.coco.json", "annotations/annotations.json", "instances.json")
+_SHARED_NAMES = ("result.json", "labels.json")  # Of Label Studio and FiftyOne, and of others who write no COCO
 
 
 def is_coco(content: Any) -> bool:
@@ -310,7 +311,7 @@ def is_coco(content: Any) -> bool:
 
 def holds_coco(folder: Path) -> bool:
     """Whether a folder holds COCO annotations, usable or not."""
-    return any((folder / name).is_file() for name in _NAMES) or any((folder / "annotations").glob("*.json"))
+    return bool(_annotation_files(folder))
 
 
 def read_coco(path: str | Path) -> FrameSet:
@@ -385,7 +386,16 @@ def _annotation_files(path: Path) -> list[Path]:
     if path.is_file():
         return [path]
     usual = [path / name for name in _NAMES if (path / name).is_file()]
-    return usual[:1] or sorted((path / "annotations").glob("*.json"))
+    shared = (path / name for name in _SHARED_NAMES if (path / name).is_file())
+    below = sorted((path / "annotations").glob("*.json"))
+    return usual[:1] or below or [file for file in shared if is_coco(_parsed(file))][:1]
+
+
+def _parsed(file: Path) -> Any:
+    try:
+        return load_json(file)
+    except SimjudgeError:
+        return None
 
 
 def _read_folder(folder: Path) -> FrameSet:

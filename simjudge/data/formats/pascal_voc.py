@@ -139,6 +139,11 @@ def _annotation(file: Path) -> Element:
     root = load_xml(file)
     if root.tag != "annotation":
         raise SimjudgeError(f"{file}: not of Pascal VOC (its root is <{one_line(root.tag)}>); take the file out")
+    if root.find("object/polygon/pt") is not None and root.find("object/bndbox") is None:
+        raise SimjudgeError(
+            f"{file}: LabelMe's XML of polygons (CVAT's \"LabelMe 3.0\"), which simjudge does not read;"
+            " export Pascal VOC or CVAT for images 1.1"
+        )
     return root
 
 

@@ -8,6 +8,8 @@ does not read are called by their names.
 from __future__ import annotations
 
 import errno
+import fcntl
+import glob
 import hashlib
 import os
 import re
@@ -16,9 +18,12 @@ import shlex
 import shutil
 import stat
 import tempfile
+import time
 from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import NamedTuple, Protocol
 
 from simjudge.core.errors import SimjudgeError, UsageError
 
@@ -29,17 +34,17 @@ _SCHEME = re.compile(r"[a-z][a-z0-9+.-]+:")  # How an address such as s3://bucke
 @contextmanager
 def atomic_file(path: str | Path) -> Iterator[Path]:
     """Write a file under a temporary name; on success it becomes `path`, on any failure it is removed."""
-    path = Path(path)
-    path = output_path(path)
+    path = output_path(Path(path))
     temporary = temporary_name(path)
-    with plain_os_errors(path):
+    with plain_os_errors(path, temporary):
         path.parent.mkdir(parents=True, exist_ok=True)
+        lock = _lock(temporary, os.O_CREAT | os.O_EXCL)
         try:
             yield temporary
-            sync_file(temporary)
-            temporary.replace(path)
+            put_in_place(temporary, path)
         finally:
             temporary.unlink(missing_ok=True)
+            os.close(lock)
 
 
 def temporary_name(path: Path) -> Path:
@@ -47,39 +52,177 @@ def temporary_name(path: Path) -> Path:
     return path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
 
 
+class FolderKind(NamedTuple):
+    """An output that is a folder, by which a command knows an earlier one of its own."""
+
+    noun: str  # what it is called, such as "result"
+    names: Collection[str]  # names that it may have, as patterns
+    marks: Collection[str]  # names of files, of which it has one at least
+
+    def check(self, folder: Path) -> None:
+        """Refuse a folder that holds anything else."""
+        names = sorted(path.name for path in folder.iterdir())
+        strangers = [name for name in names if not any(fnmatchcase(name, known) for known in self.names)]
+        if strangers:
+            raise SimjudgeError(f"{folder}: holds {strangers[0]!r}, which no {self.noun} has; choose another --out")
+        if not any(is_file(folder / mark) for mark in self.marks):
+            raise SimjudgeError(f"{folder}: exists already, and is no {self.noun}; choose another --out")
+
+
+class OutputKind(Protocol):
+    """What an earlier output is; `check` refuses a folder that is none."""
+
+    def check(self, folder: Path) -> None:
+        """Refuse a folder that holds anything else."""
+
+
 @contextmanager
-def atomic_folder(path: str | Path, *, overwrite: bool = False) -> Iterator[Path]:
-    """Write a folder under a temporary name; on success it becomes `path`, on any failure it is removed."""
-    path = Path(path)
-    path = output_path(path)
-    if not overwrite:
-        check_output(path)
+def atomic_folder(path: str | Path, kind: OutputKind | None = None) -> Iterator[Path]:
+    """Write a folder under a temporary name; on success it becomes `path`, on any failure it is removed.
+
+    It takes the place of nothing, of an empty folder, or of an earlier output of its kind.
+    """
+    path = output_path(Path(path))
+    seen = _seen.pop(path.absolute(), _Unknown)
+    clear_temporaries(path)
+    now = check_folder(path, kind)
+    with _own_temporary(path) as temporary:
+        yield temporary
+        _put_folder(temporary, path, now if isinstance(seen, type) else seen, kind)
+
+
+@contextmanager
+def _own_temporary(path: Path) -> Iterator[Path]:
     with plain_os_errors(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         temporary = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent))
+    with plain_os_errors(path, temporary):
         temporary.chmod(0o755)
+        lock = _lock(temporary)
         try:
             yield temporary
-            _replace_folder(temporary, path)
         finally:
             shutil.rmtree(temporary, ignore_errors=True)
+            os.close(lock)
 
 
-def _replace_folder(temporary: Path, path: Path) -> None:
-    """Put a folder in the place of what is there, which is removed only once the new one has its name."""
-    old = temporary.with_name(temporary.name.removesuffix(".tmp") + ".old.tmp")
-    if os.path.lexists(path):
-        path.replace(old)
+class _Unknown:
+    """In the place of what stood somewhere: nobody has looked."""
+
+
+_Identity = tuple[int, ...] | None
+_seen: dict[Path, _Identity] = {}
+"""What stood where outputs go when commands began: their work may take hours, and somebody else may use the place."""
+
+
+def _identity(path: Path) -> _Identity:
+    """What stands at a path, as a number that another file or folder has not; None for nothing or an empty folder."""
     try:
+        found = path.stat(follow_symlinks=False)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(found.st_mode):
+        return (found.st_dev, found.st_ino) if any(path.iterdir()) else None
+    return (found.st_dev, found.st_ino, found.st_mtime_ns)
+
+
+def _changed(path: Path) -> SimjudgeError:
+    return SimjudgeError(f"{path}: somebody else has written there meanwhile, and it is left alone; name another --out")
+
+
+def put_in_place(temporary: Path, path: Path) -> None:
+    """Give a written file or folder its name, unless something stands there that was not there when it was checked."""
+    seen = _seen.pop(path.absolute(), _Unknown)
+    if temporary.is_dir():
+        _put_folder(temporary, path, None, None)
+        return
+    sync_file(temporary)
+    if seen is _Unknown:
         temporary.replace(path)
+        return
+    if seen is not None and _identity(path) in (None, seen):
+        temporary.replace(path)
+        return
+    if path.is_dir() and _identity(path) is None:
+        path.rmdir()  # an empty folder may stand there
+    try:
+        path.hardlink_to(temporary)
+    except OSError as error:  # where there are no links, a moment passes between look and move
+        if os.path.lexists(path):
+            raise _changed(path) from error
+        temporary.replace(path)
+
+
+def _put_folder(temporary: Path, path: Path, seen: _Identity, kind: OutputKind | None) -> None:
+    """Put a folder in the place of what is there, which is removed only once the new one has its name."""
+    if seen is None or not os.path.lexists(path):
+        try:
+            temporary.rename(path)  # onto nothing or an empty folder, by the system's own rule
+        except OSError as error:
+            if error.errno in (errno.ENOTEMPTY, errno.EEXIST, errno.ENOTDIR):
+                raise _changed(path) from error
+            raise
+        return
+    if kind is None or _identity(path) != seen:
+        raise _changed(path)
+    kind.check(path)
+    old = temporary.with_name(temporary.name.removesuffix(".tmp") + _OLD)
+    path.rename(old)
+    try:
+        temporary.rename(path)
     except BaseException:
-        if os.path.lexists(old) and not os.path.lexists(path):
-            old.replace(path)
+        if not os.path.lexists(path):
+            old.rename(path)
         raise
-    if old.is_dir() and not old.is_symlink():
-        shutil.rmtree(old)
-    else:
-        old.unlink(missing_ok=True)
+    shutil.rmtree(old, ignore_errors=True)
+
+
+_OLD = ".old.tmp"
+"""How the name ends that an earlier output has while the new one takes its place."""
+
+
+def _lock(path: Path, flags: int = 0) -> int:
+    """Lock a temporary file or folder for as long as its writer lives, so that one without a writer can be told."""
+    lock = os.open(path, flags | (os.O_RDWR if flags else os.O_RDONLY), 0o666)
+    with suppress(OSError):  # some network file systems lock no folders: there nothing is ever cleared
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    return lock
+
+
+def clear_temporaries(path: Path) -> None:
+    """Remove what killed writers of an output have left beside it; an earlier output that one had moved returns."""
+    ours = re.compile(rf"\.{re.escape(path.name)}\.([0-9a-z_]{{8}}(\.old)?|[0-9a-f]{{12}})\.tmp")
+    left = sorted(path.parent.glob(f".{glob.escape(path.name)}.*.tmp"), key=lambda item: not item.name.endswith(_OLD))
+    for temporary in left:
+        if ours.fullmatch(temporary.name) and _is_left(temporary):
+            if temporary.name.endswith(_OLD) and not os.path.lexists(path):
+                temporary.rename(path)
+            elif temporary.is_dir():
+                shutil.rmtree(temporary, ignore_errors=True)
+            else:
+                temporary.unlink(missing_ok=True)
+
+
+_FRESH = 1.0
+"""Seconds within which a temporary may not have its lock yet, or may be on its way."""
+
+
+def _is_left(temporary: Path) -> bool:
+    """Whether a temporary file or folder has no writer any more."""
+    try:
+        found = temporary.lstat()
+        if not (stat.S_ISREG(found.st_mode) or stat.S_ISDIR(found.st_mode)) or time.time() - found.st_ctime < _FRESH:
+            return False
+        lock = os.open(temporary, os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return False
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    finally:
+        os.close(lock)
+    return True
 
 
 @contextmanager
@@ -100,16 +243,27 @@ def output_path(path: Path) -> Path:
     if rest and _SCHEME.fullmatch(head) and not Path(head).exists():
         address = f"{head}//{'/'.join(rest)}"
         raise UsageError(f"{address}: is an address, and files are written into folders; mount it, and name the folder")
-    return path.resolve() if ".." in path.parts else path
+    path = path.resolve() if ".." in path.parts or (path.is_symlink() and path.is_dir()) else path
+    try:
+        mode = path.stat().st_mode
+    except OSError:
+        if path.is_symlink():
+            raise SimjudgeError(f"{path}: exists already, a link to nothing; choose another name") from None
+        return path
+    kind = next((name for test, name in _KINDS[1:] if test(mode)), None)
+    if kind is not None:
+        raise SimjudgeError(f"{path}: exists already, and is {kind}; name a file or folder")
+    return path
 
 
 def check_output(path: Path, is_own: Callable[[Path], bool] | None = None, *, overwrite: bool | None = None) -> bool:
     """Make sure, before long work, that an output replaces nothing but an earlier output of its kind (`is_own`).
 
+    What is there is looked at again just before the output gets its name.
     `overwrite`: whether anything may be replaced; None where no option --overwrite can be given.
     """
-    path = output_path(path)
-    if not os.path.lexists(path) or (path.is_dir() and not any(path.iterdir())):
+    path = _begin(path)
+    if _seen[path.absolute()] is None:
         return False
     if is_own is None:
         raise SimjudgeError(f"{path}: exists already; choose another name or remove it")
@@ -136,21 +290,31 @@ def check_output_and_record(out: Path, record_path: Callable[[Path], Path]) -> N
     check_output(record_path(out), lambda path: begins_with(path, _RECORD_HEAD))
 
 
-def check_output_folder(folder: Path, own: Collection[str], noun: str) -> bool:
-    """Refuse a folder for outputs that holds what no earlier output has; whether it holds an earlier one.
+def _begin(path: Path) -> Path:
+    """Note what stands where an output will go, without what killed writers have left."""
+    path = output_path(path)
+    with plain_os_errors(path):
+        clear_temporaries(path)
+        _seen[path.absolute()] = _identity(path)
+    return path
 
-    `own`: names of files and folders that an output has; `noun`: what an output is called.
-    """
-    folder = output_path(folder)
-    if folder.is_file():
+
+def check_output_folder(folder: Path, kind: OutputKind) -> bool:
+    """Refuse, before long work, a folder that is no earlier output of a kind; whether it is one."""
+    folder = _begin(folder)
+    return check_folder(folder, kind) is not None
+
+
+def check_folder(folder: Path, kind: OutputKind | None) -> _Identity:
+    """What stands where a folder will be written; refuses what is not an earlier output of its kind."""
+    now = _identity(folder)
+    if now is not None and kind is None:
+        raise SimjudgeError(f"{folder}: exists already; choose another name or remove it")
+    if now is not None and not folder.is_dir():
         raise SimjudgeError(f"{folder}: is a file; --out must be a folder")
-    if not folder.is_dir():
-        return False
-    names = sorted(path.name for path in folder.iterdir())
-    strangers = [name for name in names if name not in own]
-    if strangers:
-        raise SimjudgeError(f"{folder}: holds {strangers[0]!r}, which no {noun} has; choose another --out")
-    return bool(names)
+    if now is not None and kind is not None:
+        kind.check(folder)
+    return now
 
 
 def begins_with(path: Path, text: str) -> bool:
@@ -198,10 +362,14 @@ def sync_file(path: Path) -> None:
 
 
 @contextmanager
-def plain_os_errors(path: Path) -> Iterator[None]:
-    """Within this block, an error of the system becomes one line that names the output."""
+def plain_os_errors(path: Path, temporary: Path | None = None) -> Iterator[None]:
+    """Within this block, an error of the system becomes one line that names the output, never its temporary name."""
     try:
         yield
+    except SimjudgeError as error:
+        if temporary is not None:
+            error.args = (str(error).replace(str(temporary), str(path)), *error.args[1:])
+        raise
     except OSError as error:
         if is_disk_full(error):
             raise SimjudgeError(f"{path}: {disk_trouble(error)}; nothing was written under that name") from error

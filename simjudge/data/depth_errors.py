@@ -12,7 +12,7 @@ import numpy as np
 
 from simjudge.core.arrays import BoolArray, FloatArray, ShortRepr, SummaryTable
 from simjudge.core.errors import Log, Losses, SimjudgeError, no_log
-from simjudge.core.files import atomic_folder, check_output_folder
+from simjudge.core.files import FolderKind, atomic_folder, check_output_folder
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import row_offsets
 from simjudge.core.settings import takes_setting_keywords
@@ -34,6 +34,7 @@ _FAR = 300.0  # Metres that no scene's median depth is likely to have: millimetr
 _MILLIMETRES = (500.0, 2000.0)  # Times that millimetres are the metres of the same, read as metres
 _UNLIKE = 3.0  # Times that predicted depth differs from the true one before a note asks for the unit
 TABLE, LAYOUTS = "errors.csv", "features.csv"
+_OUT = FolderKind("table of depth errors", (TABLE, LAYOUTS), (TABLE,))
 Cell: TypeAlias = str | int | float
 
 
@@ -82,7 +83,7 @@ def depth_errors(
     """
     regions = settings.regions
     folder, losses, invalid = Path(out), Losses(), Losses()
-    if check_output_folder(folder, (TABLE, LAYOUTS), "table of depth errors"):
+    if check_output_folder(folder, _OUT):
         log(f"note: {folder} holds earlier tables, which will be replaced")
     keys = ["set", "frame", *(["object"] if regions == OBJECTS else [])]
     rows: list[list[Cell]] = []
@@ -109,7 +110,7 @@ def depth_errors(
     if layouts:
         cells = [f"row_{r}_column_{c}_step_{s}" for r in range(ROWS) for c in range(COLUMNS) for s in range(_STEPS)]
         written[LAYOUTS] = ([*keys, *cells], layouts)
-    with atomic_folder(folder, overwrite=True) as temporary:
+    with atomic_folder(folder, _OUT) as temporary:
         for name, (heads, lines) in written.items():
             _write(temporary / name, heads, lines)
     files = [folder / name for name in written]

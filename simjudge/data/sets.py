@@ -420,12 +420,18 @@ def as_frames(
 
 
 def refuse_input_as_output(out: str | Path | None, *sources: FrameSet | CloudSet | str | Path) -> None:
-    """Check that the output is none of the inputs (out: the path to write; None where nothing is written)."""
-    if out is None or not Path(out).exists():
+    """Check that the output is none of the inputs, nor in one (out: the path to write; None for nothing).
+
+    Small texts (labels, calibrations) may lie beside the images that they speak of.
+    """
+    if out is None:
         return
     written = Path(out).resolve()
-    if any(Path(source).resolve() == written for source in sources if not isinstance(source, FrameSet | CloudSet)):
-        raise UsageError(f"{out}: is the input; choose another name")
+    for source in (Path(item) for item in sources if not isinstance(item, FrameSet | CloudSet)):
+        if source.resolve() == written:
+            raise UsageError(f"{out}: is the input; choose another name")
+        if source.resolve() in written.parents and written.suffix not in (".json", ".yaml", ".yml"):
+            raise UsageError(f"{out}: lies in the input {source}, which it would change; choose a place outside")
 
 
 def write_where_asked(frames: FrameSet, out: str | Path | None, to: str | None) -> FrameSet:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from simjudge.core.errors import Advance, Log, Losses, ProgressBar, no_log, no_progress
+from simjudge.core.files import check_folder
 from simjudge.core.frames import FrameSet
 from simjudge.core.installed import version
 from simjudge.judging.compare_settings import SEMANTIC, SweepSettings
@@ -18,7 +19,7 @@ from simjudge.judging.result_writing import certainty_parameters, method_paramet
 from simjudge.judging.set_comparison import SetComparison, comparison_units
 from simjudge.judging.units.sampling_units import SampleUnits
 from simjudge.method.entry_numbers import ComparisonNumbers
-from simjudge.results.saved_result import SWEEP, check_result_folder, write_json
+from simjudge.results.saved_result import RESULT_FOLDER, SWEEP, write_json
 
 
 @dataclass(frozen=True)
@@ -55,7 +56,7 @@ class Sweep:
 
     def save(self, folder: Path) -> None:
         """Write sweep.json, beside the comparison of the same sets if one is there: the report shows both."""
-        check_result_folder(folder)
+        check_folder(folder, RESULT_FOLDER)
         write_json(folder / SWEEP, self.content)
 
 

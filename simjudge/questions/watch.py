@@ -18,7 +18,7 @@ from scipy.spatial.transform import Rotation
 from simjudge.core.arrays import FloatArray
 from simjudge.core.box_drawing import Colour, TextRow, class_colour, draw_boxes, draw_rows, draw_text
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import check_output, output_path, temporary_name
+from simjudge.core.files import check_output, output_path, put_in_place, temporary_name
 from simjudge.core.images import RgbImage
 from simjudge.core.installed import install_command
 from simjudge.geometry.poses import Pose
@@ -427,7 +427,7 @@ class Screen:
         if self._save is None or self._temporary is None or not self._temporary.exists():
             return None
         try:
-            self._temporary.replace(self._save)
+            put_in_place(self._temporary, self._save)
         except OSError as error:
             raise SimjudgeError(f"{self._save}: cannot be written to: {error.strerror}") from error
         return self._save

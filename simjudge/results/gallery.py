@@ -186,7 +186,7 @@ def save_gallery(
     rows = sorted({row for item in items for row in item.rows})
     losses = Losses()
     crops: list[Crop] = []
-    with atomic_folder(folder / "gallery", overwrite=True) as temporary:
+    with atomic_folder(folder / "gallery") as temporary:
         for is_a, frames in ((True, set_a), (False, set_b)):
             own = [row for row in rows if contexts.is_a[row] == is_a]
             crops.extend(_save_crops(temporary, frames, contexts, own, patch, min_score, losses))

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 
 from simjudge.core.errors import Log, SimjudgeError, UsageError
-from simjudge.core.files import atomic_file, atomic_folder, begins_with, check_output, check_output_folder
+from simjudge.core.files import FolderKind, atomic_file, atomic_folder, begins_with, check_output, check_output_folder
 from simjudge.core.text import JsonMapping
 from simjudge.method.detector_measures import DetectorMeasure
 from simjudge.method.entry_numbers import ComparisonNumbers, Control, EntryNumbers
@@ -31,9 +31,10 @@ RANKING, LABEL_ERROR = "ranking.json", "label_error.json"
 POLICIES, POLICY_WATCH, TRIALS = "policies.json", "policy_watch.json", "trials.parquet"
 TRAJECTORIES, TRACKS = "trajectories.json", "tracks.json"
 POSES, SAMPLES = "poses.parquet", "samples.parquet"
-_OURS = {RESULT, CONTEXTS, SWEEP, OBJECTS, SERIES, PICTURES, SETS, SETS_TABLE, ABLATION, ABLATION_TABLE}
-_OURS |= {TRAJECTORIES, TRACKS, POSES, SAMPLES, RANKING, LABEL_ERROR}
-_OURS |= {DRIVES, POLICIES, POLICY_WATCH, TRIALS, WINDOWS, LINES, EXAMPLES, "gallery", "report.html"}
+_MARKS = {RESULT, SWEEP, OBJECTS, SETS, ABLATION, TRAJECTORIES, TRACKS, RANKING, LABEL_ERROR}
+_MARKS |= {DRIVES, POLICIES, POLICY_WATCH}
+_PARTS = {CONTEXTS, SERIES, PICTURES, SETS_TABLE, ABLATION_TABLE, POSES, SAMPLES, TRIALS, WINDOWS, LINES, EXAMPLES}
+RESULT_FOLDER = FolderKind("result", {*_MARKS, *_PARTS, "gallery", "report.html"}, _MARKS)
 
 
 @contextmanager
@@ -42,14 +43,13 @@ def atomic_result(folder: Path) -> Iterator[Path]:
 
     An earlier result under that name is replaced; a folder that holds anything else is refused.
     """
-    check_result_folder(folder)
-    with atomic_folder(folder, overwrite=True) as temporary:
+    with atomic_folder(folder, RESULT_FOLDER) as temporary:
         yield temporary
 
 
 def check_result_folder(folder: Path) -> bool:
     """Refuse a place where a result must not be written, before the work is done."""
-    return check_output_folder(folder, _OURS, "result")
+    return check_output_folder(folder, RESULT_FOLDER)
 
 
 def check_result_place(out: str | Path | None, log: Log) -> None:
@@ -236,6 +236,7 @@ def result_entries(numbers: ComparisonNumbers, names: Mapping[str, str]) -> tupl
 
 
 FINDINGS = "findings.json"
+FINDINGS_FOLDER = FolderKind("folder of findings", (FINDINGS, "map_*.png", "truth.json"), (FINDINGS,))
 """The file in the folder of a step that finds something."""
 YES, NO, UNDECIDED = "yes", "no", "not decided"
 """Whether what was found agrees with the source."""

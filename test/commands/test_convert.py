@@ -104,6 +104,7 @@ def test_losses_are_counted_and_the_exit_code_says_so(source, tmp_path):
         ("x.json", ["--to", "coco"], 2, "leave out --to coco"),
         ("folder", ["--to", "voc"], 2, "no such format"),
         ("source", ["--to", "yolo"], 2, "is the input"),
+        ("source/images/z", ["--to", "yolo"], 2, "which it would change; choose a place outside"),
         ("taken.json", [], 1, "exists already"),
         ("x.json", ["--labels", "gone"], 1, "gone: does not exist"),
         ("x.json", ["--label-tolerance", "-1"], 2, "label-tolerance"),

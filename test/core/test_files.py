@@ -19,6 +19,7 @@ import simjudge as sj
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import (
     LARGEST_TEXT,
+    FolderKind,
     atomic_file,
     atomic_folder,
     hash_files,
@@ -38,6 +39,8 @@ from simjudge.detectors.detection import load_detector
 from simjudge.results.context_table import read_contexts
 from simjudge.results.saved_result import load_result
 from simjudge.sim.scene.read import read_scene
+
+KIND = FolderKind("letter", ["a", "b"], ["a", "b"])
 
 
 class StopError(Exception):
@@ -92,9 +95,14 @@ def test_folders(tmp_path):
         assert not target.exists()
     with pytest.raises(SimjudgeError, match="exists already"), atomic_folder(target):
         pass
-    with atomic_folder(target, overwrite=True) as temporary:
+    with atomic_folder(target, KIND) as temporary:
         (temporary / "b").write_text("2")
     assert [p.name for p in target.iterdir()] == ["b"]
+    (target / "c").write_text("3")
+    for strange in (KIND, FolderKind("letter", ["c"], ["c"]), FolderKind("letter", ["b", "c"], ["d"])):
+        with pytest.raises(SimjudgeError, match=r"which no letter has|is no letter"), atomic_folder(target, strange):
+            pass
+    assert sorted(p.name for p in target.iterdir()) == ["b", "c"]
     assert [p.name for p in tmp_path.iterdir()] == ["out"]
 
 

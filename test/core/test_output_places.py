@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
+import shutil
+import stat
 from pathlib import Path
 
 import pytest
 
+from simjudge.core import files
 from simjudge.core.errors import SimjudgeError, UsageError
-from simjudge.core.files import atomic_file, atomic_folder, check_output, check_output_and_record
+from simjudge.core.files import (
+    FolderKind,
+    atomic_file,
+    atomic_folder,
+    check_output,
+    check_output_and_record,
+    check_output_folder,
+)
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects
 from simjudge.data.rosbag2.live_recording import record_messages, recover
@@ -32,6 +44,9 @@ def record(path: Path) -> None:
 def fill(path: Path) -> None:
     with atomic_folder(path) as folder:
         (folder / "x").write_text("new")
+
+
+FILLED = FolderKind("letter", ["x"], ["x"])
 
 
 def watch(path: Path) -> None:
@@ -139,15 +154,15 @@ def test_a_folder_is_never_overwritten_by_a_file(tmp_path):
 def test_the_old_folder_stands_where_the_new_one_cannot(tmp_path, monkeypatch):
     folder = tmp_path / "result"
     fill(folder)
-    replace = Path.replace
+    rename = Path.rename
 
     def interrupted(self: Path, target: Path) -> Path:
         if target == folder and not self.name.endswith(".old.tmp"):
             raise KeyboardInterrupt
-        return replace(self, target)
+        return rename(self, target)
 
-    monkeypatch.setattr(Path, "replace", interrupted)
-    with pytest.raises(KeyboardInterrupt), atomic_folder(folder, overwrite=True):
+    monkeypatch.setattr(Path, "rename", interrupted)
+    with pytest.raises(KeyboardInterrupt), atomic_folder(folder, FILLED):
         pass
     assert [path.name for path in tmp_path.iterdir()] == ["result"]
     assert (folder / "x").read_text() == "new"
@@ -157,9 +172,89 @@ def test_a_dangling_link_counts_as_there(tmp_path):
     (tmp_path / "x").symlink_to(tmp_path / "nothing")
     with pytest.raises(SimjudgeError, match="exists already"):
         check_output(tmp_path / "x")
-    with atomic_file(tmp_path / "x") as temporary:
-        temporary.write_text("y")
+    with pytest.raises(SimjudgeError, match="exists already"), atomic_file(tmp_path / "x"):
+        pass
+    assert (tmp_path / "x").is_symlink()
     assert not (tmp_path / "nothing").exists()
+
+
+@pytest.mark.parametrize("write", [check_output, fill, lambda path: write_json(path, {})])
+def test_a_device_or_a_pipe_is_no_place(tmp_path, write):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/full")
+    for name, kind in (("pipe", "pipe"), ("link", "device"), ("/dev/full", "device")):
+        with pytest.raises(SimjudgeError, match=f"exists already, and is a {kind}"):
+            write(tmp_path / name)
+    assert stat.S_ISCHR(Path("/dev/full").stat().st_mode)
+
+
+@pytest.mark.parametrize("kind", [None, FILLED])
+@pytest.mark.parametrize("early", [True, False])
+@pytest.mark.parametrize("before", ["nothing", "own"])
+def test_a_folder_that_appears_meanwhile_stays(tmp_path, kind, early, before):
+    """Also one that looks like an earlier output: of two writers of one folder the second says so."""
+    if before == "own" and kind is None:
+        return
+    out, other = tmp_path / "out", tmp_path / "other"
+    for made in (other, *([out] if before == "own" else [])):
+        fill(made)
+    if early:
+        check_output_folder(out, FILLED) if kind else check_output(out)
+        shutil.rmtree(out, ignore_errors=True)
+        other.rename(out)
+
+    def write():
+        with atomic_folder(out, kind) as folder:
+            (folder / "x").write_text("newer")
+            if not early:
+                shutil.rmtree(out, ignore_errors=True)
+                other.rename(out)
+
+    with pytest.raises(SimjudgeError, match=r"out: (somebody else has written there|exists already)"):
+        write()
+    assert (out / "x").read_text() == "new"
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+@pytest.mark.parametrize("before", [None, "own"])
+def test_a_file_that_appears_meanwhile_stays(tmp_path, before):
+    out = tmp_path / "out.json"
+    if before:
+        write_json(out, {"gap": 1})
+    check_json_output(out, "gap")
+    (tmp_path / "other").write_text("precious")
+
+    def write():
+        with atomic_file(out) as temporary:
+            temporary.write_text("{}")
+            (tmp_path / "other").replace(out)
+
+    with pytest.raises(SimjudgeError, match="somebody else has written there meanwhile"):
+        write()
+    assert out.read_text() == "precious"
+    assert [path.name for path in tmp_path.iterdir()] == ["out.json"]
+
+
+def test_what_killed_writers_leave_is_removed_by_the_next(tmp_path, monkeypatch):
+    monkeypatch.setattr(files, "_FRESH", 0.0)
+    out = tmp_path / "out"
+    for name in (".out.0f3a0f3a0f3a.tmp", ".out.ab_1ab_1.tmp", ".out.ab_1ab_1.old.tmp", ".out.mine.tmp"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "x").write_text(name)
+    with atomic_folder(out, FILLED) as folder:
+        assert (out / "x").read_text() == ".out.ab_1ab_1.old.tmp", (
+            "an earlier output is back until the new one is whole"
+        )
+        (folder / "x").write_text("new")
+        check_output_folder(out, FILLED)
+        assert folder.is_dir(), "its writer lives"
+    assert sorted(path.name for path in tmp_path.iterdir()) == [".out.mine.tmp", "out"]
+
+
+def test_a_full_disk_names_the_output(tmp_path):
+    with pytest.raises(SimjudgeError) as error, atomic_folder(tmp_path / "out") as folder, atomic_file(folder / "x"):
+        raise OSError(errno.ENOSPC, "full")
+    assert str(error.value).startswith(f"{tmp_path}/out/x: the disk is full")
 
 
 def test_a_record_without_its_output_is_what_a_killed_command_leaves_and_no_obstacle(tmp_path):

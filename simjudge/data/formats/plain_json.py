@@ -12,7 +12,7 @@ import numpy as np
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import atomic_file, atomic_folder
+from simjudge.core.files import FolderKind, atomic_file, atomic_folder
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
 from simjudge.core.names import NO_STAMP, DetectorRecord, class_names_from, name_to_stamp, stamp_to_name
@@ -140,7 +140,15 @@ def write_plain_json(frames: FrameSet, path: str | Path) -> Losses:  # noqa: C90
     content = {**head, "frames": entries} if head else entries
     with atomic_file(path) as temporary:
         temporary.write_text(json.dumps(content), encoding="utf-8")
+    (_images_folder(path) / _UNFINISHED).unlink(missing_ok=True)
     return Losses()
+
+
+_UNFINISHED = ".unfinished"  # Stands in the folder of images until their .json is there
+
+
+def _images_folder(path: Path) -> Path:
+    return path.with_name(f"{path.stem}.images")
 
 
 def _image_names(frames: FrameSet, path: Path) -> Sequence[str | None]:
@@ -151,9 +159,10 @@ def _image_names(frames: FrameSet, path: Path) -> Sequence[str | None]:
     base, known = path.parent.resolve(), dict[Path, bool]()
     if all(not images.has(i) if file is None else lies_below(file, base, known) for i, file in enumerate(files)):
         return [None if f is None else Path(os.path.relpath(f.resolve(), base)).as_posix() for f in files]
-    folder = path.with_name(f"{path.stem}.images")
-    with atomic_folder(folder) as temporary:
+    folder = _images_folder(path)
+    with atomic_folder(folder, FolderKind("folder of images without its .json", ["*"], [_UNFINISHED])) as temporary:
         names = write_images(frames, temporary, file_stems(frames.frame_name))
+        (temporary / _UNFINISHED).touch()
     return [None if name is None else f"{folder.name}/{name}" for name in names]
 
 

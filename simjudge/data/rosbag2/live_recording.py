@@ -26,7 +26,7 @@ from rosbags.rosbag2.storage_sqlite3 import Sqlite3Writer
 from rosbags.typesys import TypesysError
 
 from simjudge.core.errors import Losses, SimjudgeError, is_interrupt
-from simjudge.core.files import check_output, disk_trouble, output_path, plain_os_errors, sync_file
+from simjudge.core.files import check_output, disk_trouble, output_path, plain_os_errors, put_in_place, sync_file
 from simjudge.data.rosbag2.folder_writer import CheckedMcapWriter, FolderWriter
 from simjudge.data.rosbag2.interfaces import offered_qos, recorded_types, standard_types
 from simjudge.data.rosbag2.recording import Recording
@@ -79,7 +79,6 @@ class UnfinishedRecording:
 
     def finish(self) -> None:
         """Give the recording its name."""
-        check_output(self._path)
         with plain_os_errors(self._path):
             self._move(self._path)
 
@@ -97,9 +96,7 @@ class UnfinishedRecording:
         file = self.folder / f"{self.folder.name}{self._path.suffix}" if self._is_file else self.folder
         for written in [file] if self._is_file else file.iterdir():
             sync_file(written)
-        if path.is_dir():
-            path.rmdir()  # an empty folder may stand there
-        file.replace(path)
+        put_in_place(file, path)
 
 
 def find_unfinished(folder: Path) -> list[Path]:

@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from simjudge.core.errors import Log, Losses, SimjudgeError, UsageError, no_log
-from simjudge.core.files import atomic_folder, check_output, hash_files, output_path
+from simjudge.core.files import atomic_folder, check_output_folder, hash_files, output_path
 from simjudge.core.frames import FrameSet
 from simjudge.core.installed import version
 from simjudge.core.names import DetectorRecord
@@ -25,6 +25,7 @@ from simjudge.judging.painted_masks import BOXES, LABEL_PICTURES
 from simjudge.questions.certify import check as dossier_check
 from simjudge.questions.certify.context_text import COLUMNS, write_context_csv
 from simjudge.questions.certify.dossier_page import (
+    DOSSIER,
     CertifiedInput,
     RenderingOrigin,
     library_versions,
@@ -227,8 +228,7 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
     if not folders:
         raise UsageError("certify: name at least one folder that simjudge compare wrote")
     out = output_path(out)
-    if not is_dossier(out):
-        check_output(out)
+    check_output_folder(out, DOSSIER)
     for holds, write in (
         (_holds_policies, write_policy_dossier),
         (holds_points, write_point_dossier),
@@ -244,7 +244,7 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
     losses = Losses()
     inputs = [describe_inputs(result, losses) for result in results]
     unseen: list[int] = []
-    with atomic_folder(out, overwrite=True) as temporary:
+    with atomic_folder(out, DOSSIER) as temporary:
         for result, table in zip(results, tables, strict=True):
             folder = temporary / RESULTS / result.name
             folder.mkdir(parents=True)
@@ -270,11 +270,6 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
 
 def _holds_policies(folder: Path) -> bool:
     return (folder / POLICIES).is_file()
-
-
-def is_dossier(path: Path) -> bool:
-    """Whether a folder is a dossier, which may be replaced by another."""
-    return (path / dossier_check.MANIFEST).is_file() and (path / SCRIPT).is_file()
 
 
 def write_manifest(folder: Path) -> str:

@@ -327,10 +327,27 @@ def library_versions() -> dict[str, str]:
 SCRIPT, PAGE = "verify.py", "index.html"
 
 
+class DossierKind:
+    """A dossier, which may be replaced by another: its manifest names every file of it."""
+
+    def check(self, folder: Path) -> None:
+        """Refuse a folder that holds anything else."""
+        if not ((folder / check_policies.MANIFEST).is_file() and (folder / SCRIPT).is_file()):
+            raise SimjudgeError(f"{folder}: exists already, and is no dossier; choose another --out")
+        lines = (folder / check_policies.MANIFEST).read_text(encoding="utf-8", errors="replace").splitlines()
+        named = {check_policies.MANIFEST, *(line.partition("  ")[2] for line in lines)}
+        there = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
+        if strangers := [name for name in there if name not in named]:
+            raise SimjudgeError(f"{folder}: holds {strangers[0]!r}, which no manifest names; choose another --out")
+
+
+DOSSIER = DossierKind()
+
+
 def write_policy_dossier(folders: Sequence[Path], out: Path, title: str) -> list[str]:
     """Write a dossier; what it says, a line a result."""
     said = []
-    with atomic_folder(out, overwrite=True) as temporary:
+    with atomic_folder(out, DOSSIER) as temporary:
         for folder in folders:
             saved = load_policies(folder)
             if saved.trials is None:

@@ -21,7 +21,7 @@ from simjudge.page import kit
 from simjudge.page.kit import element, write_page
 from simjudge.questions.certify import check, check_joint
 from simjudge.questions.certify.context_text import COLUMNS, write_context_csv
-from simjudge.questions.certify.dossier_page import PAGE, SCRIPT
+from simjudge.questions.certify.dossier_page import DOSSIER, PAGE, SCRIPT
 from simjudge.questions.certify.script import compose_script
 from simjudge.questions.label_error.result import load_label_error
 from simjudge.questions.rank.result import load_ranking
@@ -40,7 +40,7 @@ def holds_joint(folder: Path) -> bool:
 def write_joint_dossier(folders: Sequence[Path], out: Path, title: str) -> list[str]:
     """Write a dossier; what it says, a line a result."""
     said, sections = [], list[Markup]()
-    with atomic_folder(out, overwrite=True) as temporary:
+    with atomic_folder(out, DOSSIER) as temporary:
         for folder in folders:
             part = temporary / "results" / folder.resolve().name
             if part.exists():

@@ -13,7 +13,7 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.page.kit import write_page
 from simjudge.questions.certify import check_points
-from simjudge.questions.certify.dossier_page import PAGE, seal_dossier
+from simjudge.questions.certify.dossier_page import DOSSIER, PAGE, seal_dossier
 from simjudge.questions.tracks.page import TRACKS_PAGE
 from simjudge.questions.tracks.result import load_tracks
 from simjudge.questions.trajectories.page import TRAJECTORIES_PAGE
@@ -29,7 +29,7 @@ def holds_points(folder: Path) -> bool:
 def write_point_dossier(folders: Sequence[Path], out: Path, title: str) -> list[str]:
     """Write a dossier; what it says, a line a result."""
     said = []
-    with atomic_folder(out, overwrite=True) as temporary:
+    with atomic_folder(out, DOSSIER) as temporary:
         for folder in folders:
             part = temporary / "results" / folder.resolve().name
             if part.exists():

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from simjudge.core.errors import Advance, Losses, SimjudgeError
-from simjudge.core.files import atomic_folder, check_output
+from simjudge.core.files import FolderKind, atomic_folder, check_output_folder
 from simjudge.core.installed import install_command, version
 from simjudge.data.format_support.image_files import image_file
 from simjudge.questions.compare.layers import FRAME_NUMBERS, frame_numbers
@@ -24,6 +24,17 @@ NO_DATABASE = (
 )
 MARKER = "simjudge.json"
 """A file beside those of FiftyOne, by which an earlier folder is known as one."""
+_KIND = FolderKind(
+    "data set for FiftyOne",
+    (
+        MARKER,
+        "metadata.json",
+        "samples.json",
+        "frames.json",
+        *("data", "fields", "brain", "evaluations", "annotations"),
+    ),
+    (MARKER,),
+)
 _NUMBERS = ("w1", "mean_difference", "batch_a", "batch_b", "distance", "visible")
 
 
@@ -31,12 +42,11 @@ def write_fiftyone(result: Result, out: Path, advance: Advance) -> Losses:
     """Write a result as a folder that `fiftyone.Dataset.from_dir` reads."""
     if importlib.util.find_spec("fiftyone") is None:
         raise SimjudgeError(NO_FIFTYONE)
-    if not (out / MARKER).is_file():
-        check_output(out)
+    check_output_folder(out, _KIND)
     fiftyone = importlib.import_module("fiftyone")  # an extra, slow to import
 
     shown, losses = read_result_frames(result), Losses()
-    with atomic_folder(out, overwrite=True) as temporary:
+    with atomic_folder(out, _KIND) as temporary:
         media = temporary / ".media"
         media.mkdir()
         samples = list(_samples(fiftyone, shown, media, losses, advance))

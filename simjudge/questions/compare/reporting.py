@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.errors import Advance, Log, Losses, ProgressBar, SimjudgeError, UsageError
-from simjudge.core.files import check_output, output_path, temporary_name
+from simjudge.core.files import check_output, output_path, put_in_place, temporary_name
 from simjudge.core.installed import installed_file
 from simjudge.page.kit import is_report
 from simjudge.page.report_settings import DEFAULT_OUT, FIFTYONE, HTML, MCAP, RRD, Report, ReportSettings
@@ -56,7 +56,7 @@ def write_rrd(result: Result, out: Path, advance: Advance, *, overwrite: bool = 
         _log_frames(rerun, recording, shown, losses, advance)
         recording.flush()
         recording.disconnect()
-        temporary.replace(out)
+        put_in_place(temporary, out)
     except OSError as error:
         raise SimjudgeError(f"{out}: cannot be written to: {error.strerror}") from error
     finally:

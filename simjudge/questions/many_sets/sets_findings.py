@@ -15,6 +15,7 @@ from simjudge.core.text import nearest_name
 from simjudge.method.verdicts import GAPS, MARGIN
 from simjudge.questions.many_sets.result import ManySetsResult, load_many_sets, study_verdict
 from simjudge.results.saved_result import (
+    FINDINGS_FOLDER,
     NO,
     UNDECIDED,
     YES,
@@ -72,7 +73,7 @@ def find_sets(
             paths = {part: Path(results)}
         for name, path in paths.items():
             found += [replace(finding, name=f"{name}: {finding.name}") for finding in PARTS[part](path, nets)]
-    with atomic_folder(Path(out), overwrite=True) as folder:
+    with atomic_folder(Path(out), FINDINGS_FOLDER) as folder:
         write_findings(found, folder)
     return found
 

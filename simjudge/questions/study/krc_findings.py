@@ -24,7 +24,7 @@ from simjudge.objects.camera_series import camera_series
 from simjudge.objects.occupancy import MapPair, OccupancyMap, agreement_picture, occupancy_maps
 from simjudge.objects.series import Series
 from simjudge.objects.settings import FOLLOW_PREDICTIONS, CameraObjectSettings
-from simjudge.results.saved_result import NO, UNDECIDED, YES, StudyFinding, write_findings
+from simjudge.results.saved_result import FINDINGS_FOLDER, NO, UNDECIDED, YES, StudyFinding, write_findings
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.scene.read import read_scene
 
@@ -79,7 +79,7 @@ def find_krc(  # noqa: PLR0913 - one recording each
         field_finding(sets["ideal"], read_set(wide)),
         alignment_finding(sets["ideal"], read_set(misaligned)),
     ]
-    with atomic_folder(out, overwrite=True) as folder:
+    with atomic_folder(out, FINDINGS_FOLDER) as folder:
         for name, pair in maps.items():
             (folder / f"map_{name}.png").write_bytes(encode_png(_along_the_way(pair)))
         write_findings(found, folder)

@@ -24,7 +24,7 @@ from simjudge.questions.policies.few_real import sharpen_mean
 from simjudge.questions.policies.ranking import first_choice, pearson, rank_policies, ranked_cells
 from simjudge.questions.policies.tables import read_policy_table
 from simjudge.questions.policies.trials import REAL, SIM, PolicyTrials, joined_trials
-from simjudge.results.saved_result import NO, UNDECIDED, YES, StudyFinding, write_findings
+from simjudge.results.saved_result import FINDINGS_FOLDER, NO, UNDECIDED, YES, StudyFinding, write_findings
 from simjudge.sim.driving.closed_loop import DriveOutcome
 from simjudge.sim.driving.trial_drives import TRIAL_DRIVERS, TrialCourse, TrialStart, TrialWorld
 from simjudge.sim.driving.trial_pilots import DetectorErrors, LearntDriver
@@ -253,7 +253,7 @@ def find_policies(  # noqa: PLR0913 - a table each
     ]
     for drive in found:
         log(f"{drive.name}: {drive.here}")
-    with atomic_folder(Path(out), overwrite=True) as folder:
+    with atomic_folder(Path(out), FINDINGS_FOLDER) as folder:
         write_findings(found, folder)
         (folder / "truth.json").write_text(json.dumps(_truth_json(truth), indent=2) + "\n", encoding="utf-8")
     return PolicyFindings(found, Losses())

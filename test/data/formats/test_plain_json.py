@@ -1,6 +1,7 @@
 """The plain JSON: a bare list of frames, what else it may hold, and what is wrong with it."""
 
 import json
+from unittest.mock import MagicMock
 
 import numpy as np
 import pytest
@@ -70,6 +71,21 @@ def test_images_that_are_files_below_are_named_and_others_written(tmp_path, imag
     write_plain_json(frames, tmp_path / "out/y.json")
     assert (tmp_path / "out/y.images/000000.png").is_file()
     assert (read_plain_json(tmp_path / "out/y.json").images.read(0) == 7).all()
+    assert [path.name for path in (tmp_path / "out/y.images").iterdir()] == ["000000.png"]
+
+
+def test_images_whose_json_was_never_written_are_replaced_by_the_next_run(tmp_path, monkeypatch):
+    frames = FrameSet.build("y", [(40, 30)], images=ArrayImages([np.full((30, 40, 3), 7, np.uint8)]))
+    with monkeypatch.context() as patched:
+        patched.setattr(json, "dumps", MagicMock(side_effect=KeyboardInterrupt))
+        with pytest.raises(KeyboardInterrupt):
+            write_plain_json(frames, tmp_path / "y.json")
+    assert (tmp_path / "y.images").is_dir()
+    write_plain_json(frames, tmp_path / "y.json")
+    assert [path.name for path in (tmp_path / "y.images").iterdir()] == ["000000.png"]
+    (tmp_path / "y.json").unlink()
+    with pytest.raises(SimjudgeError, match=r"y.images: exists already"):
+        write_plain_json(frames, tmp_path / "y.json")
 
 
 @pytest.mark.parametrize(

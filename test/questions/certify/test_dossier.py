@@ -18,7 +18,7 @@ from simjudge.data.formats.plain_json import write_plain_json
 from simjudge.judging.compare_settings import CompareSettings
 from simjudge.judging.comparison import compare_sets
 from simjudge.questions.certify.check import check_statements, holm
-from simjudge.questions.certify.dossier import certify, is_dossier
+from simjudge.questions.certify.dossier import certify
 
 SETTINGS = {
     "as it is": {},
@@ -338,5 +338,8 @@ def test_only_a_dossier_is_replaced(files, tmp_path):
         certify([result], other)
     assert (other / "mine.txt").exists()
     first = certify([result], tmp_path / "dossier")
-    assert is_dossier(tmp_path / "dossier")
     assert certify([result], tmp_path / "dossier").digest == first.digest
+    (tmp_path / "dossier" / "results" / "mine.txt").write_text("x")
+    with pytest.raises(SimjudgeError, match=r"holds 'results/mine.txt', which no manifest names"):
+        certify([result], tmp_path / "dossier")
+    assert (tmp_path / "dossier" / "results" / "mine.txt").exists()

@@ -6,16 +6,16 @@ Little is imported here, so that Ctrl-C is listened to before the libraries are 
 from __future__ import annotations
 
 import sys
-from io import TextIOWrapper
 
 from simjudge.core.errors import SimjudgeError, UsageError, is_interrupt
 from simjudge.core.processes import DONE, EXIT_FAILED, EXIT_OK, EXIT_USAGE
+from simjudge.terminal.printing import print_nothing_that_steers
 from simjudge.terminal.stopping import Stopping
 
 
 def main() -> None:
     """Run the command line; every expected error is one line on stderr."""
-    _print_any_character()
+    print_nothing_that_steers()
     stopping = Stopping.listen()
     stopped = False
     code: int = EXIT_OK
@@ -30,13 +30,6 @@ def main() -> None:
         stopping.say_stopped()
         code = stopping.exit_code
     sys.exit(code)
-
-
-def _print_any_character() -> None:
-    """Let the names of files and classes be printed where the terminal lacks a character: as an escape, no error."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
 
 
 def _check_names() -> None:

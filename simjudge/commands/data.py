@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
-from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
@@ -19,6 +18,7 @@ from simjudge.core.settings import LONGEST_TIME, ReadSettings
 from simjudge.data.depth_settings import FRAMES, DepthSettings
 from simjudge.detectors.detector_settings import DetectSettings, TrainingSettings
 from simjudge.terminal.common import (
+    Console,
     Stopwatch,
     exit_if_lost,
     print_note,

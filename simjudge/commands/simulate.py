@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from simjudge.core import installed
@@ -15,7 +14,7 @@ from simjudge.core.installed import DEFAULT_CAMERA as CAMERA
 from simjudge.core.processes import EXIT_FAILED
 from simjudge.sim.capture.capture_settings import RenderingSettings, ReplayingSettings
 from simjudge.sim.driving.drive_settings import DrivingSettings
-from simjudge.terminal.common import exit_if_lost, print_note, progress, takes_settings
+from simjudge.terminal.common import Console, exit_if_lost, print_note, progress, takes_settings
 
 if TYPE_CHECKING:
     from simjudge.sim.driving.closed_loop import DriveOutcome
@@ -43,8 +42,9 @@ def list_option() -> Any:
 def _print_names(value: bool) -> None:
     if not value:
         return
-    from rich.console import Console
     from rich.table import Table
+
+    from simjudge.terminal.common import Console
 
     table = Table(show_header=False, box=None, pad_edge=False)
     for heading, kind in KINDS.items():

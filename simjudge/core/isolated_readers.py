@@ -73,6 +73,7 @@ def niqe(path: str) -> dict[str, object]:
 
 
 if __name__ == "__main__":
-    del sys.path[0]  # the folder of this file, whose modules are no top-level ones
+    if not getattr(sys.flags, "safe_path", False):
+        del sys.path[0]  # the folder of this file, whose modules are no top-level ones
     reader = {"opencv": opencv, "matlab": matlab, "niqe": niqe}[sys.argv[1]]
     json.dump(reader(sys.argv[2]), sys.stdout)

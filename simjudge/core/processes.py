@@ -38,6 +38,7 @@ DONE = (EXIT_OK, EXIT_LOST)  # The codes of work that is done
 
 
 _STREAMS = (0, 1, 2)
+_SAFE_PATH = "PYTHONSAFEPATH"  # As option -P of Python
 
 
 def stop_signals() -> tuple[signal.Signals, ...]:
@@ -87,10 +88,28 @@ def silent_output() -> Iterator[None]:
         os.close(nowhere)
 
 
+def python_command(*words: str) -> list[str]:
+    """How to run this Python, so that no module is taken from the current folder (since Python 3.11)."""
+    return [sys.executable, *(["-P"] if hasattr(sys.flags, "safe_path") else []), *words]
+
+
+@contextmanager
+def isolated_workers() -> Iterator[None]:
+    """Let the workers that multiprocessing starts in this block take no module from the current folder (likewise)."""
+    before = os.environ.get(_SAFE_PATH)
+    os.environ[_SAFE_PATH] = "1"
+    try:
+        yield
+    finally:
+        del os.environ[_SAFE_PATH]
+        if before is not None:
+            os.environ[_SAFE_PATH] = before
+
+
 def read_isolated(reader: str, path: Path, refusal: str) -> Any:
     """What a function of `isolated_readers` gives for a file."""
     check_file(path, LARGEST_TEXT)
-    words = [sys.executable, isolated_readers.__file__, reader, str(path)]
+    words = python_command(isolated_readers.__file__, reader, str(path))
     done = subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)
     if done.returncode != 0:
         raise SimjudgeError(f"{path}: {refusal}")

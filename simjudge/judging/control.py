@@ -19,7 +19,7 @@ import numpy as np
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Advance, SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.core.processes import serve_parent
+from simjudge.core.processes import isolated_workers, serve_parent
 from simjudge.judging.compare_settings import CompareSettings
 from simjudge.judging.pair import PairResult, compare_pair, entry_numbers
 from simjudge.judging.set_comparison import SetComparison
@@ -128,7 +128,8 @@ class BackgroundComparison:
         lean = replace(job, a=replace(job.a, images=None), b=replace(job.b, images=None))
         # "spawn": a fork would inherit the locks of threads that do not run in it.
         self._pool = ProcessPoolExecutor(1, get_context("spawn"), initializer=_yield_and_serve)
-        self._process: Future[int] = self._pool.submit(os.getpid)
+        with isolated_workers():
+            self._process: Future[int] = self._pool.submit(os.getpid)
         self._future = self._pool.submit(compare_directions, lean)
         self._pool.shutdown(wait=False)
 

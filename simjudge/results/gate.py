@@ -7,6 +7,7 @@ Rows of metrics as a check of gaps sees them (`--fail-on`): each in shares of th
 
 from __future__ import annotations
 
+import html
 import math
 import re
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from xml.etree import ElementTree as ET
 
 from simjudge.core.errors import UsageError
 from simjudge.core.installed import version
+from simjudge.core.printable import printable
 from simjudge.core.string_enum import StrEnum
 from simjudge.core.text import JsonMapping
 from simjudge.method.detector_measures import DetectorMeasure
@@ -241,7 +243,7 @@ def gate_summary(title: str, cases: Sequence[GateCase], picture: str = "") -> st
         f"| {' | '.join(map(_cell, (c.comparison, c.subject, c.verdict, c.size, _words(c.outcome))))} |" for c in cases
     ]
     if picture:
-        lines[2:2] = ["```text", picture, "```", ""]
+        lines[2:2] = ["```text", printable(picture).replace("`", "'"), "```", ""]
     return "\n".join(lines if cases else [*lines[:2], "Nothing was compared."]) + "\n\n"
 
 
@@ -250,7 +252,7 @@ def _words(outcome: Outcome) -> str:
 
 
 def _cell(text: str) -> str:
-    return re.sub(r"([\\|<>*_`\[\]])", r"\\\1", " ".join(text.split()))
+    return html.escape(re.sub(r"([\\|*_`\[\]])", r"\\\1", printable(" ".join(text.split()))), quote=False)
 
 
 def gate_junit(title: str, cases: Sequence[GateCase], *, seconds: float = 0.0) -> str:

@@ -7,7 +7,6 @@ import json
 import os
 import re
 import shutil
-import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import install_command, installed_file
+from simjudge.core.processes import python_command
 from simjudge.core.settings import Setting
 from simjudge.ros.node_interfaces import NODES
 
@@ -200,7 +200,7 @@ def with_remappings(process: Process, pairs: Iterable[tuple[str, str]]) -> Proce
 def command_line(process: Process, namespace: str = "") -> list[str]:
     """What to run: nodes of simjudge as modules of this Python, other programs from PATH."""
     if process.package == "simjudge":
-        program = [sys.executable, "-m", f"simjudge.nodes.{process.executable}"]
+        program = python_command("-m", f"simjudge.nodes.{process.executable}")
     else:
         found = find_program(process.package, process.executable)
         if found is None:

@@ -11,7 +11,7 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from enum import Enum
@@ -19,15 +19,17 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_type_hints
 
+import rich.console
 import typer
 from rich import box
-from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.segment import Segment
 from rich.table import Table
 from typer.core import TyperCommand
 
 from simjudge.core.errors import Advance, Losses, ProgressBar, ProgressLines, UsageError
+from simjudge.core.printable import printable
 from simjudge.core.processes import EXIT_LOST
 from simjudge.core.settings import LARGEST_NUMBER, Setting, Settings, declared
 from simjudge.terminal.stopping import Stopping
@@ -36,6 +38,17 @@ if TYPE_CHECKING:
     from simjudge.core.arrays import SummaryTable
 
 _SETTINGS = "settings"
+
+
+class Console(rich.console.Console):
+    """Rich's console, whose texts cannot steer the terminal: its own styles and bars do."""
+
+    def render(self, renderable: Any, options: rich.console.ConsoleOptions | None = None) -> Iterable[Segment]:
+        """What is shown, in parts."""
+        for part in super().render(renderable, options):
+            yield part if part.control else Segment(printable(part.text), part.style)
+
+
 # Parameters of a command that a reader takes in at once; of more, the help shows the groups as panels.
 _IN_ONE_PANEL = 12
 

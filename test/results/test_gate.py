@@ -163,11 +163,11 @@ def test_the_summary_is_a_table_of_markdown():
     )
     rows = [line for line in said.splitlines() if line.startswith("| ")][2:]
     assert rows[0] == "| hall | all classes | predicts within 0.05 | gap 0.015 (95 %: 0.000 to 0.030) | passed |"
-    assert rows[1].startswith(r"| a\|b \<c\>")
+    assert rows[1].startswith(r"| a\|b &lt;c&gt;")
     assert rows[2] == "| hall | all classes | too few |  | too few |"
-    assert gate_summary("x", Gate(PREDICTS).cases(SHOWN_TO_CI), "picture").splitlines()[2:5] == [
+    assert gate_summary("x", Gate(PREDICTS).cases(SHOWN_TO_CI), "pict\x1b```ure").splitlines()[2:5] == [
         "```text",
-        "picture",
+        r"pict\x1b'''ure",
         "```",
     ]
     assert gate_summary("x", []) == "### x: passed\n\nNothing was compared.\n\n"

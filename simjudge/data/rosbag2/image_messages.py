@@ -36,6 +36,7 @@ from simjudge.core.images import (
     is_turned,
     scale_to_8_bit,
 )
+from simjudge.core.processes import python_command
 from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGES
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import MessageLocation
@@ -163,7 +164,7 @@ def _crash_reason() -> str:
     if found is None or "cv_bridge" in sys.modules:
         return ""
     try:
-        done = subprocess.run([sys.executable, "-c", _TRIAL], capture_output=True, timeout=_TRIAL_SECONDS, check=False)
+        done = subprocess.run(python_command("-c", _TRIAL), capture_output=True, timeout=_TRIAL_SECONDS, check=False)
     except subprocess.TimeoutExpired:
         return f"it converts nothing within {_TRIAL_SECONDS} s"
     except OSError:

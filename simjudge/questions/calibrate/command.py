@@ -40,11 +40,11 @@ def imu(
     density, K the random walk of the bias, with its standard error. b0 is the lowest Allan deviation over 0.664, and
     t_b = (b0 / K)^2.
     """
-    from rich.console import Console
     from rich.table import Table
 
     from simjudge.questions.calibrate.run import calibrate_imu
     from simjudge.sim.sensors.inertial.imu_calibration import UNITS
+    from simjudge.terminal.common import Console
 
     found = calibrate_imu(source, out, topic=topic, begin=begin, end=end, overwrite=overwrite)
     made = found.calibration

@@ -35,6 +35,7 @@ from simjudge.questions.certify.dossier_page import (
 )
 from simjudge.questions.certify.joint_dossier import holds_joint, write_joint_dossier
 from simjudge.questions.certify.point_dossier import holds_points, write_point_dossier
+from simjudge.questions.certify.script import isolated_script
 from simjudge.questions.compare.overall_words import overall_headline, overall_meaning
 from simjudge.results.context_table import ContextTable
 from simjudge.results.saved_result import (
@@ -254,7 +255,8 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
                 write_mask_csv(context_masks(result, table), folder / MASKS)
             log(f"{result.name}: computing its numbers again")
             unseen.append(_check_numbers(result, folder))
-        shutil.copyfile(Path(dossier_check.__file__), temporary / SCRIPT)
+        text = Path(dossier_check.__file__).read_text(encoding="utf-8")
+        (temporary / SCRIPT).write_text(isolated_script(text), encoding="utf-8")
         sealed = dossier_check.seal(temporary)
         facts = _facts(results, inputs, losses, unseen) | {"seal": sealed}
         page = render_dossier_page(results, inputs, sealed, unseen, losses, title)

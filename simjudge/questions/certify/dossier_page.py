@@ -27,6 +27,7 @@ from simjudge.page.chart_data import VERDICT_COLOURS
 from simjudge.page.kit import element, write_page
 from simjudge.questions.certify import check as dossier_check
 from simjudge.questions.certify import check_policies
+from simjudge.questions.certify.script import isolated_script
 from simjudge.questions.compare.facts import where_sentence
 from simjudge.questions.policies.page import render_policies_page
 from simjudge.questions.policies.result import headline, lead, load_policies
@@ -370,7 +371,7 @@ def write_policy_dossier(folders: Sequence[Path], out: Path, title: str) -> list
 
 def seal_dossier(folder: Path, script: Path) -> None:
     """Put the script beside the results, and the digests of all files into the manifest."""
-    shutil.copyfile(script, folder / SCRIPT)
+    (folder / SCRIPT).write_text(isolated_script(script.read_text(encoding="utf-8")), encoding="utf-8")
     files = sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
     lines = [f"{check_policies.sha256(folder / name)}  {name}\n" for name in files]
     (folder / check_policies.MANIFEST).write_text("".join(lines), encoding="utf-8")

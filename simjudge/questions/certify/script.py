@@ -8,6 +8,20 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
+_FUTURE = "from __future__ import annotations\n"
+_ISOLATION = """
+import sys
+
+if __name__ == "__main__":
+    # No module is taken from beside this file, nor from where it is started.
+    sys.path[:] = [folder for folder in sys.path[1:] if folder]
+"""
+
+
+def isolated_script(text: str) -> str:
+    """A script that runs nothing of what lies beside it, as `python -I` has it."""
+    return text.replace(_FUTURE, _FUTURE + _ISOLATION, 1)
+
 
 @dataclass(frozen=True)
 class _Piece:
@@ -39,7 +53,7 @@ def compose_script(modules: Sequence[ModuleType]) -> str:
     body = [pieces[place].text for place in sorted(kept)]
     end = 'if __name__ == "__main__":\n    sys.exit(main())'
     groups = ["\n\n".join([*head, plain, named]), *body, end]
-    return "\n\n\n".join(group.strip("\n") for group in groups) + "\n"
+    return isolated_script("\n\n\n".join(group.strip("\n") for group in groups) + "\n")
 
 
 def _imports(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:

@@ -7,7 +7,6 @@ import importlib.util
 import json
 import os
 import subprocess
-import sys
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -17,6 +16,7 @@ import numpy as np
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import install_command, need_rclpy
+from simjudge.core.processes import python_command
 from simjudge.core.text import Json
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.questions.doctor.clock_checks import (
@@ -310,7 +310,7 @@ def _silence(topics: list[GraphTopic], domain: str, seconds: float) -> str:
 
 def _listen(folder: Path, seconds: float) -> tuple[list[GraphTopic], float]:
     """Run the program that listens: who is at each topic, and for how many seconds it listened."""
-    command = [sys.executable, "-m", "simjudge.nodes.graph_survey", str(folder), f"{seconds:g}"]
+    command = python_command("-m", "simjudge.nodes.graph_survey", str(folder), f"{seconds:g}")
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=seconds + _PATIENCE, check=False)
     except subprocess.TimeoutExpired as error:

@@ -64,10 +64,10 @@ def drive(
     out: Path | None = typer.Option(None, "--out", help="JSON file for the numbers."),
 ) -> None:
     """Drive the same car through throttle step, coast-down and turning circles in each engine."""
-    from rich.console import Console
     from rich.table import Table
 
     from simjudge.questions.engines.run import compare_driving
+    from simjudge.terminal.common import Console
 
     result = compare_driving(names or ["default", "chrono"], out, vehicle=vehicle, log=print_note)
     table = Table()

@@ -77,10 +77,10 @@ def run(
 @app.command("list")
 def list_steps(folder: Path = typer.Argument(..., metavar="DIR", help="Folder of a study.")) -> None:
     """Show what is done of a study, what is not, and how long it took or will take."""
-    from rich.console import Console
     from rich.table import Table
 
     from simjudge.questions.study.study import list_study
+    from simjudge.terminal.common import Console
 
     listing = list_study(folder)
     table = Table("step", "verb", "state", "took", "note", title=f"{listing.study.name}, size {listing.study.size}")
@@ -115,10 +115,10 @@ def report(
 
 def _show(result: StudyResult, gate: GateOptions) -> None:
     """Print what a study found, where its page is, and which comparisons fail the gate."""
-    from rich.console import Console
     from rich.table import Table
 
     from simjudge.questions.study.study import PAGE
+    from simjudge.terminal.common import Console
 
     if result.study.stands_in:
         print_note(f"note: {result.study.stands_in}")

@@ -25,7 +25,7 @@ from typing import IO, Any, Protocol, cast
 
 from simjudge.core.errors import Advance, Log, ProgressBar, ProgressLines, SimjudgeError, UsageError
 from simjudge.core.files import disk_trouble, is_disk_full
-from simjudge.core.processes import EXIT_FAILED
+from simjudge.core.processes import EXIT_FAILED, python_command
 from simjudge.core.text import one_line
 from simjudge.judging.join_cluster import DASK_MISSING, connect_to_scheduler, silence_dask
 from simjudge.questions.study.work import StepRecord, StepTask, do_task, log_path
@@ -57,7 +57,7 @@ def pickle_task(task: StepTask) -> PickledTask:
 def do_task_apart(task: PickledTask, cores: Sequence[int]) -> tuple[float, tuple[str, ...]]:
     """Do a step in a process of its own. Returns the seconds that it took, and lines of what was left out."""
     environment = {**os.environ, **dict.fromkeys(_THREADS, str(len(cores)))}
-    command = [sys.executable, "-m", "simjudge.questions.study.workers", ",".join(map(str, cores))]
+    command = python_command("-m", "simjudge.questions.study.workers", ",".join(map(str, cores)))
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment) as process:
         given, answered = cast("IO[bytes]", process.stdin), cast("IO[bytes]", process.stdout)
         with suppress(BrokenPipeError):  # it has ended, and what it said is read below

@@ -17,7 +17,7 @@ import cv2
 from simjudge.core.errors import Advance, Log, Losses, ProgressBar, SimjudgeError, UsageError, no_log, no_progress
 from simjudge.core.files import check_output_and_record, output_path
 from simjudge.core.installed import DEFAULT_CAMERA
-from simjudge.core.processes import serve_parent
+from simjudge.core.processes import isolated_workers, serve_parent
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.pose_text import SCENE_SEED
 from simjudge.data.rosbag2.storage import STORAGE_SUFFIXES
@@ -106,8 +106,9 @@ def _render_side_by_side(plan: RenderPlan, store: FrameStore, jobs: int, advance
     advance(done, len(plan))
     # "spawn": a fork would inherit the locks of threads that do not run in it.
     context = get_context("spawn")
-    stop = context.Event()
-    with ProcessPoolExecutor(jobs, context, _begin_job, (plan, store, stop, jobs)) as pool:
+    with isolated_workers():
+        stop = context.Event()
+    with isolated_workers(), ProcessPoolExecutor(jobs, context, _begin_job, (plan, store, stop, jobs)) as pool:
         work = {pool.submit(_render_part, part): len(part) for part in parts}
         try:
             for future in as_completed(work):

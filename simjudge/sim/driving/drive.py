@@ -307,8 +307,9 @@ def make_pilot(options: DriveOptions, setup: DriveSetup) -> Pilot:
 
 def _tell_on_terminal(line: str) -> None:
     if sys.stderr.isatty():
-        sys.stderr.write(f"\r\x1b[K{line}")
-        sys.stderr.flush()
+        terminal = getattr(sys.stderr, "rich_proxied_file", sys.stderr)
+        terminal.write(f"\r\x1b[K{line}")
+        terminal.flush()
 
 
 def describe_drive(options: DriveOptions, loop: ClosedLoop) -> dict[str, object]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 
@@ -174,6 +175,27 @@ def test_a_flipped_byte_is_found(dossier, name, place):
     assert done.returncode == 1
     assert name in done.stdout + done.stderr  # a script that is no Python any more says so
     assert check(dossier).returncode == 0
+
+
+def test_the_script_runs_nothing_that_lies_beside_it(dossier, tmp_path):
+    folder, ran = tmp_path / "d", tmp_path / "ran"
+    shutil.copytree(dossier, folder)
+    for name in ("csv.py", "numpy/__init__.py", "re.py"):
+        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).write_text(f"open({str(ran)!r}, 'w')")
+    environment = os.environ | {"PYTHONPATH": ""}
+    for cwd in (folder, tmp_path):
+        done = subprocess.run(
+            [sys.executable, folder / "verify.py"],
+            capture_output=True,
+            text=True,
+            check=False,
+            cwd=cwd,
+            env=environment,
+        )
+        assert done.returncode == 1
+        assert "WRONG: numpy/__init__.py is not named in manifest.sha256" in done.stdout
+    assert not ran.exists()
 
 
 @pytest.mark.parametrize("change", ["taken away", "added"])

@@ -25,6 +25,7 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError, UsageError
+from simjudge.core.processes import python_command
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.chrono import modules as buffers
 from simjudge.sim.engines.chrono.lenses import (
@@ -331,7 +332,7 @@ _FALLBACK = re.compile(r"using CPU fallback: (.+)")
 
 def _run_elsewhere(what: str, seconds: float) -> subprocess.CompletedProcess[str]:
     """What this module says as a program: "renderer" or "pictures", in a process of its own."""
-    command = [sys.executable, "-m", "simjudge.sim.engines.chrono.cameras", what]
+    command = python_command("-m", "simjudge.sim.engines.chrono.cameras", what)
     return subprocess.run(
         command,
         capture_output=True,

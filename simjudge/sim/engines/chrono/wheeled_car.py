@@ -36,7 +36,7 @@ import numpy as np
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import LARGEST_TEXT, read_bytes
-from simjudge.core.processes import silent_output
+from simjudge.core.processes import python_command, silent_output
 from simjudge.core.text import Json
 from simjudge.geometry.poses import Pose
 from simjudge.sim.engines.chrono.modules import STEP, Modules, find_textures, frame_pose, load_modules, vehicle_data
@@ -284,7 +284,7 @@ _STEPS = 10
 
 def try_vehicle(files: tuple[Path, Path, Path, Path], data: Path) -> None:
     """Build the vehicle, and let it fall for some steps, elsewhere."""
-    command = [sys.executable, "-m", "simjudge.sim.engines.chrono.wheeled_car", str(data), *map(str, files)]
+    command = python_command("-m", "simjudge.sim.engines.chrono.wheeled_car", str(data), *map(str, files))
     try:
         done = subprocess.run(
             command,

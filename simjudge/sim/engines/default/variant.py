@@ -22,6 +22,7 @@ from typing import Any, Literal
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import install_command
+from simjudge.core.processes import python_command
 
 Variant = Literal["cuda_ad_rgb", "llvm_ad_rgb", "numpy"]
 VARIANTS: tuple[Variant, ...] = ("cuda_ad_rgb", "llvm_ad_rgb", "numpy")
@@ -151,7 +152,7 @@ def is_fit(library: Path) -> bool:
 
 def _passes(variant: Variant, environment: Mapping[str, str]) -> bool:
     """Whether a variant traces a small picture, in a process of its own, where an abort does no harm."""
-    command = [sys.executable, "-c", _TRIAL, variant]
+    command = python_command("-c", _TRIAL, variant)
     try:
         done = subprocess.run(
             command, env={**os.environ, **environment}, capture_output=True, text=True, check=False, timeout=_PATIENCE

@@ -38,7 +38,7 @@ from simjudge.judging.live.session import LiveOptions
 from simjudge.judging.live.stream_matching import MatchingLimits
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.kinds import HiddenGap
-from simjudge.method.verdicts import WITHIN, Verdict
+from simjudge.method.verdicts import Verdict
 from simjudge.questions.compare.page import write_report
 from simjudge.questions.watch import SummaryLine, draw_contexts, summary_lines
 from simjudge.results.saved_result import check_result_folder
@@ -280,7 +280,7 @@ def verdict_state(overall: EntryNumbers, lines: Sequence[SummaryLine]) -> TaskSt
 
     It is never ERROR: the node itself works.
     """
-    level = OK if overall.verdict in (*WITHIN, Verdict.NOT_TESTED) else WARN
+    level = OK if overall.verdict.within or overall.verdict == Verdict.NOT_TESTED else WARN
     numbers = {name: getattr(overall, name) for name in _SHOWN}
     values = {name: f"{value:.4f}" for name, value in numbers.items() if value is not None}
     return TaskState(level, lines[0].headline, {**values, **{line.headline: line.numbers for line in lines[1:]}})

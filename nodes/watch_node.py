@@ -24,8 +24,9 @@ from simjudge.geometry.poses import Pose
 from simjudge.geometry.transforms import TransformTree
 from simjudge.judging.live.judge import LiveSequenceState
 from simjudge.method.betting import SequenceVerdict
+from simjudge.method.verdicts import failing_side
 from simjudge.questions.watch import NO_W1_COLOUR, OUTSIDE_COLOUR, Boxes, ClassState, Screen, ScreenTarget, w1_colour
-from simjudge.results.metric_rows import verdict_with_blind_set
+from simjudge.results.metric_rows import verdict_with_failing_side
 from simjudge.ros.node_interfaces import NODES, WATCHED_SENSORS
 from simjudge.ros.node_settings import WatchSettings
 from simjudge.sim.sensors.lidar.scan import scan_points
@@ -162,7 +163,9 @@ def shown_so_far(message: Any) -> dict[str, str]:
 
 
 def _state(entry: Any, name: str, colour: tuple[int, int, int]) -> ClassState:
-    verdict = verdict_with_blind_set(entry.verdict, entry.margin, entry.mean_performance_a, entry.mean_performance_b)
+    # Recordings of earlier versions have no recall.
+    sides = ((getattr(entry, f"map50_{side}"), getattr(entry, f"recall_{side}", None)) for side in "ab")
+    verdict = verdict_with_failing_side(entry.verdict, entry.margin, failing_side(*sides))
     return ClassState(name, entry.mean_w1, entry.overlap_a, entry.overlap_b, colour, verdict)
 
 

@@ -32,6 +32,7 @@ EXIT_CANNOT_TELL = 5  # A gap of the margin is not ruled out
 EXIT_TOO_FEW = 6  # Too few independent units to tell
 EXIT_NO_OVERLAP = 7  # Nothing was compared
 EXIT_NOT_EVERYWHERE = 8  # A gap is ruled out on average, but shown in a kind of contexts
+EXIT_DETECTOR_FAILS = 9  # The detector finds next to nothing in either set
 EXIT_STOPPED = 130  # Stopped by Ctrl-C: 128 + SIGINT, as shells have it
 
 DONE = (EXIT_OK, EXIT_LOST)  # The codes of work that is done

@@ -26,7 +26,6 @@ from simjudge.judging.set_comparison import SetComparison
 from simjudge.method.entry_numbers import ComparisonNumbers, Control, EntryNumbers
 from simjudge.method.join_parts import PartRunner
 from simjudge.method.kinds import HiddenGap
-from simjudge.method.verdicts import GAPS
 
 SPLITS = 5
 """Ways to halve a set: of a single one, chance makes a gap in one of twenty reports."""
@@ -46,7 +45,7 @@ def with_control(
     for side, which in enumerate(("a", "b")):
         splits = [_between_halves(result, side, settings, split, deadline, run) for split in range(SPLITS)]
         splits.sort(key=lambda entry: -1.0 if entry.p_value is None else entry.p_value)
-        gaps = sum(entry.verdict in GAPS for entry in splits)
+        gaps = sum(entry.verdict.differs for entry in splits)
         control[which] = Control(splits[SPLITS // 2], SPLITS, gaps)
     return replace(result, numbers=replace(result.numbers, control=control))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 import cv2
 import numpy as np
@@ -14,6 +15,7 @@ from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage
 from simjudge.core.object_tables import Objects
 from simjudge.data.semantic_classes import SemanticClasses, label_pairs, scaled_height
 from simjudge.detectors.assignment import Assignment, assign, assign_cpd
+from simjudge.detectors.iou import pair_iou
 from simjudge.method.bootstrap import UnitNumbers
 from simjudge.method.method import Method
 from simjudge.method.patches import Contexts, object_contexts
@@ -37,11 +39,58 @@ class JudgedSet(ShortRepr):
     # by class id, the predictions by score and the objects that they hit, of average precision
     ranked: dict[int, RankedPredictions] = field(default_factory=dict)
     whole_frames: bool = False  # whether each object stands for its whole frame, and is no thing of the world
+    # bool (N,), which objects the detector finds; None where performance is not of what it finds
+    found: BoolArray | None = None
 
     def rows(self, *class_ids: int) -> IntArray:
         """int64 (K,), the rows of `frames.objects` that are of some classes and count."""
         held = np.isin(self.frames.objects.class_id, class_ids)
         return np.flatnonzero(held if self.chosen is None else held & self.chosen)
+
+    def numbers(self, class_id: int | None) -> SideNumbers:
+        """False positives, average precision and recall of a class, or of all."""
+        wrong, values = self.assignment.false_positives, self.average_precision
+        chosen = list(values.values()) if class_id is None else [values.get(class_id, (None, None))]
+        count = sum(wrong.values()) if class_id is None else wrong.get(class_id, 0)
+        rows = self.rows(*(np.unique(self.frames.objects.class_id) if class_id is None else [class_id]))
+        recall = None if self.found is None or not len(rows) else float(self.found[rows].mean())
+        map50, map50_95 = (_mean_defined([pair[number] for pair in chosen]) for number in (0, 1))
+        return SideNumbers(count, map50, map50_95, recall)
+
+
+class SideNumbers(NamedTuple):
+    """False positives, average precision and recall of one set; None where unknown."""
+
+    false_positives: int
+    map50: float | None = None
+    map50_95: float | None = None
+    recall: float | None = None
+
+
+def _mean_defined(values: list[float | None]) -> float | None:
+    defined = [v for v in values if v is not None]
+    return float(np.mean(defined)) if defined else None
+
+
+FOUND_IOU = 0.5
+"""IoU from which an object counts as found."""
+
+
+def found_objects(frames: FrameSet, assignment: Assignment, kind: str) -> BoolArray:
+    """Which objects have a prediction of their class with an IoU of FOUND_IOU or more."""
+    objects, partner, predictions = frames.objects, assignment.prediction, frames.predictions
+    out = np.zeros(len(objects), np.bool_)
+    if predictions is None:
+        return out
+    rows = np.flatnonzero(partner >= 0)
+    if objects.cuboid is not None and predictions.cuboid is not None:
+        from simjudge.detectors.cuboid_iou import cuboid_iou  # noqa: PLC0415 - numba is slow to import
+
+        iou = cuboid_iou(objects.cuboid[rows], predictions.cuboid[partner[rows]], kind)
+    else:
+        iou = pair_iou(objects, predictions, rows, partner[rows])
+    out[rows] = (iou >= FOUND_IOU) & (objects.class_id[rows] == predictions.class_id[partner[rows]])
+    return out
 
 
 def judge_set(
@@ -70,12 +119,13 @@ def judge_set(
     if len(taken.objects) == 0:
         raise SimjudgeError(f"{frames.name}: no labelled object is in a frame that has predictions")
     assignment = object_performance(taken, method, metric)
+    found = None if taken.predictions is None else found_objects(taken, assignment, method.cuboid_iou)
     if not precision or taken.objects.cuboid is not None:
-        return JudgedSet(taken, assignment)
+        return JudgedSet(taken, assignment, found=found)
     from simjudge.detectors.assignment import ranked_precision  # noqa: PLC0415 - slow to import
 
     values, ranked = ranked_precision(taken)
-    return JudgedSet(taken, assignment, values, ranked=ranked)
+    return JudgedSet(taken, assignment, values, ranked=ranked, found=found)
 
 
 def object_performance(frames: FrameSet, method: Method, metric: str) -> Assignment:

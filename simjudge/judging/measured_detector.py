@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
-from simjudge.core.object_tables import Predictions
 from simjudge.detectors.assignment import participants
-from simjudge.detectors.iou import overlapping_pairs, pair_iou
+from simjudge.detectors.iou import overlapping_pairs
 from simjudge.judging.box_neighbours import near_counts
 from simjudge.judging.compare_settings import CompareSettings
-from simjudge.judging.judged_set import JudgedSet
+from simjudge.judging.judged_set import JudgedSet, found_objects
 from simjudge.judging.units.blocks import frame_blocks, frame_sequence
 from simjudge.judging.units.sampling_units import SampleUnits
 from simjudge.method.detector_measures import (
@@ -29,8 +28,6 @@ from simjudge.method.method import Method
 from simjudge.method.precision_curve import coco_precision, precision_influence
 from simjudge.method.verdicts import FEWEST_UNITS
 
-FOUND_IOU = 0.5
-"""IoU from which an object counts as found in recall."""
 SURE_SCORE = 0.5
 """Score from which false positives are counted apart."""
 
@@ -163,7 +160,7 @@ class _MeasuredSide(ShortRepr):
         touched = overlapping_pairs(
             frames, np.arange(len(frames.objects)), wrong, by_class=False, cuboid_iou=method.cuboid_iou
         )[1]
-        found = _fits(judged, predictions, method.cuboid_iou)
+        found = found_objects(judged.frames, judged.assignment, method.cuboid_iou)
         return cls(judged, partner, found, wrong, ~np.isin(wrong, touched), predictions.score)
 
     def false_positives(self, frames: _FrameUnits, side: int, least: float, *, away: bool) -> SideEstimate | None:
@@ -216,21 +213,6 @@ class _MeasuredSide(ShortRepr):
         numbers = np.concatenate(unit), np.concatenate(block), np.concatenate(held)
         estimate = SideEstimate(float(np.mean(values)), shares, *numbers, event)
         return _recorded(estimate, frames.recording, side, np.concatenate(shown))
-
-
-def _fits(judged: JudgedSet, predictions: Predictions, kind: str) -> BoolArray:
-    """Which objects have a prediction of their class with an IoU of FOUND_IOU or more."""
-    objects, partner = judged.frames.objects, judged.assignment.prediction
-    rows = np.flatnonzero(partner >= 0)
-    if objects.cuboid is not None and predictions.cuboid is not None:
-        from simjudge.detectors.cuboid_iou import cuboid_iou  # noqa: PLC0415 - numba is slow to import
-
-        iou = cuboid_iou(objects.cuboid[rows], predictions.cuboid[partner[rows]], kind)
-    else:
-        iou = pair_iou(objects, predictions, rows, partner[rows])
-    out = np.zeros(len(objects), np.bool_)
-    out[rows] = (iou >= FOUND_IOU) & (objects.class_id[rows] == predictions.class_id[partner[rows]])
-    return out
 
 
 @dataclass(frozen=True, repr=False)

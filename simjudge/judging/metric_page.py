@@ -14,7 +14,7 @@ from simjudge.core.installed import version
 from simjudge.judging.metric_comparison import REAL, SIM, BothSides, File, MetricQuestion, SavedMetrics, Side
 from simjudge.method.verdicts import Verdict
 from simjudge.page import kit
-from simjudge.page.chart_data import LIGHT, VERDICT_COLOURS, Cell
+from simjudge.page.chart_data import LIGHT, Cell
 from simjudge.page.figures import Figures
 from simjudge.page.kit import ResultPage
 from simjudge.results.metric_rows import COLUMNS, number, table_row, worst_of_metrics
@@ -45,7 +45,7 @@ def metric_page(
         return [*map(question.words.sentence, result.metrics)]
 
     def render(result: SavedMetrics[File], _: object, given: str) -> str:
-        colour = VERDICT_COLOURS[worst_of_metrics(result.metrics)]
+        colour = worst_of_metrics(result.metrics).colour
         hero = kit.hero(result.headline, colour, lead(result), kit.bullets(sentences(result)))
         losses = result.file.losses
         return kit.page(given or title, result.name, hero, *sections(result), losses=losses, width_px=1100)
@@ -63,7 +63,7 @@ def metric_page(
 def metric_table(result: SavedMetrics[File]) -> Markup:
     """A row each metric, its verdict in its colour."""
     rows = [
-        [first, Cell(verdict, colour=VERDICT_COLOURS[Verdict(row.verdict)]), *rest]
+        [first, Cell(verdict, colour=Verdict(row.verdict).colour), *rest]
         for row in result.metrics
         for first, verdict, *rest in [table_row(row)]
     ]

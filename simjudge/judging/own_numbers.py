@@ -209,7 +209,8 @@ def _with_values(judged: JudgedSet, values: FloatArray) -> JudgedSet:
 
 
 def _in_shares(judged: JudgedSet, stated: StatedPerformance) -> JudgedSet:
-    return _with_values(judged, shares_of_range(stated, judged.assignment.performance, judged.frames))
+    shares = shares_of_range(stated, judged.assignment.performance, judged.frames)
+    return replace(_with_values(judged, shares), found=None)
 
 
 def _patch_numbers(sets: Sequence[JudgedSet], tables: GivenTables, losses: Losses) -> list[JudgedSet]:

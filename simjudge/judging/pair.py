@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import NamedTuple
 
 import numpy as np
 
@@ -37,7 +36,7 @@ from simjudge.judging.context_kinds import (
     where_sets_differ,
 )
 from simjudge.judging.inputs import pair_objects, shared_classes
-from simjudge.judging.judged_set import JudgedSet, judge_patches, judge_set, require_labels
+from simjudge.judging.judged_set import JudgedSet, SideNumbers, judge_patches, judge_set, require_labels
 from simjudge.judging.measured_detector import lasting_frame_units, measure_detector
 from simjudge.judging.own_numbers import GivenTables, judge_whole_frames, with_own_numbers
 from simjudge.judging.painted_masks import PaintedGeometry, choose_patch, painted_geometry
@@ -344,28 +343,11 @@ def painted_sets(a: JudgedSet, b: JudgedSet, settings: MethodSettings) -> Painte
 
 def _numbers(a: JudgedSet, b: JudgedSet, classes: dict[int, ClassResult], overall: Certainty) -> ComparisonNumbers:
     by_class = {
-        str(k): entry_numbers([one.comparison], one.certainty, side_numbers(a, k), side_numbers(b, k))
-        for k, one in classes.items()
+        str(k): entry_numbers([one.comparison], one.certainty, a.numbers(k), b.numbers(k)) for k, one in classes.items()
     }
     comparisons = [one.comparison for one in classes.values()]
-    together = entry_numbers(comparisons, overall, side_numbers(a, None), side_numbers(b, None))
+    together = entry_numbers(comparisons, overall, a.numbers(None), b.numbers(None))
     return ComparisonNumbers(by_class, together)
-
-
-class SideNumbers(NamedTuple):
-    """False positives and average precision of one set."""
-
-    false_positives: int
-    map50: float | None
-    map50_95: float | None
-
-
-def side_numbers(judged_set: JudgedSet, class_id: int | None) -> SideNumbers:
-    """False positives and average precision of one set, of a class or of all."""
-    wrong, values = judged_set.assignment.false_positives, judged_set.average_precision
-    chosen = list(values.values()) if class_id is None else [values.get(class_id, (None, None))]
-    count = sum(wrong.values()) if class_id is None else wrong.get(class_id, 0)
-    return SideNumbers(count, *(_mean_defined([pair[number] for pair in chosen]) for number in (0, 1)))
 
 
 def entry_numbers(
@@ -387,12 +369,9 @@ def entry_numbers(
         map50_b=of_b.map50,
         map50_95_a=of_a.map50_95,
         map50_95_b=of_b.map50_95,
+        recall_a=of_a.recall,
+        recall_b=of_b.recall,
     )
-
-
-def _mean_defined(values: list[float | None]) -> float | None:
-    defined = [v for v in values if v is not None]
-    return float(np.mean(defined)) if defined else None
 
 
 def add_pointwise(a: JudgedSet, b: JudgedSet, numbers: ComparisonNumbers) -> ComparisonNumbers:

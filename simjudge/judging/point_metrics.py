@@ -20,11 +20,10 @@ from simjudge.method.certainty import Certainty, Evidence, SampleSize, estimate_
 from simjudge.method.entry_numbers import reduce_comparisons
 from simjudge.method.multiple_tests import holm
 from simjudge.method.vector_contexts import PointJoin, PointSamples, compare_points, join_points
-from simjudge.method.verdicts import FEWEST_UNITS, GAPS, Verdict, verdict_by_margin
+from simjudge.method.verdicts import FEWEST_UNITS, verdict_by_margin
 
 MOST_SAMPLES = 2000
 """Samples of a side that are compared; of more, every so many."""
-_TESTED = (*GAPS, Verdict.PREDICTS, Verdict.CANNOT_TELL)
 _AT_CHANCE = 1.0
 """Standard errors of a correlation below which two passes of a place are taken to tell nothing of each other."""
 
@@ -141,7 +140,7 @@ def judge_metrics(
     rows = _compared_rows(sides[0]), _compared_rows(sides[1])
     joined = join_points(sides[0].context[rows[0]], sides[1].context[rows[1]])
     found = [_judge(sides, rows, joined, column, metrics, draws, seed) for column in range(len(metrics))]
-    corrected = holm([judged.certainty.p_adjusted if judged.certainty.verdict in _TESTED else None for judged in found])
+    corrected = holm([judged.certainty.p_adjusted if judged.certainty.verdict.decided else None for judged in found])
     return [
         replace(judged, certainty=_with_p(judged.certainty, p)) if p is not None else judged
         for judged, p in zip(found, corrected, strict=True)

@@ -27,6 +27,7 @@ from simjudge.method.performance_model import PerformanceModel, fit_performance
 from simjudge.method.pool import ClassPair, Samples
 from simjudge.method.recording_pass import add_recordings
 from simjudge.method.recordings import RecordingShift, RecordingSides, RecordingSums
+from simjudge.method.verdicts import Verdict, finds_nothing
 
 
 @dataclass(frozen=True, repr=False)
@@ -188,7 +189,15 @@ class SetComparison(ShortRepr):
         adjusted = any(self.model(k) is not None for k in compared)
         overall = Evidence(mean_w1, together, self.size(compared), adjusted=adjusted, tried=sum(self.draws_made))
         each, all_classes = estimate_certainty(classes, overall, margin)
-        return dict(zip(comparisons, each, strict=True)), all_classes
+        by_class = {k: self._of_working_detector(one, k) for k, one in zip(comparisons, each, strict=True)}
+        return by_class, self._of_working_detector(all_classes, None)
+
+    def _of_working_detector(self, certainty: Certainty, class_id: int | None) -> Certainty:
+        """The certainty of a class, or of all: where the detector fails in both sets, they agree whatever they show."""
+        sides = [judged.numbers(class_id) for judged in self.sets]
+        if certainty.verdict == Verdict.NOT_TESTED or not all(finds_nothing(s.map50, s.recall) for s in sides):
+            return certainty
+        return replace(certainty, verdict=Verdict.DETECTOR_FAILS)
 
     def model(self, class_id: int) -> PerformanceModel | None:
         """What is expected of the objects of a class where their performance is adjusted."""

@@ -16,7 +16,16 @@ from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.method.bootstrap import Bootstrap
 from simjudge.method.gap import GapCurve, estimate_gap, expected_w1, folded_variance, gap_behind
 from simjudge.method.multiple_tests import step_down
-from simjudge.method.verdicts import FEWEST_UNITS, MARGIN, SIGNIFICANCE, Reason, Verdict, turns, verdict_by_margin
+from simjudge.method.verdicts import (
+    FEWEST_UNITS,
+    MARGIN,
+    SIGNIFICANCE,
+    Reason,
+    Scope,
+    Verdict,
+    turns,
+    verdict_by_margin,
+)
 
 NOISE_DOUBT = 0.8
 """Over the units of a batch: the relative error of its noise. Draws cannot tell it from a gap however many contexts."""
@@ -58,6 +67,7 @@ class Evidence(ShortRepr):
         size: how many sampling units there are.
         adjusted: whether W1 of the draws is of adjusted performance.
         tried: how many draws were made, whether or not a context could carry them.
+        scope: what a verdict on it speaks of.
     """
 
     mean_w1: float | None
@@ -65,6 +75,7 @@ class Evidence(ShortRepr):
     size: SampleSize = NO_UNITS
     adjusted: bool = False
     tried: int = 0
+    scope: Scope = Scope.UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -89,6 +100,7 @@ class Certainty:
         verdict: see `simjudge.method.verdicts`.
         verdict_reason: why there is too little to tell.
         verdict_below, verdict_above: the verdicts at a threshold 0.1 below and above; None where nobody looked there.
+        scope: what the verdict speaks of.
     """
 
     adjusted_w1: float | None = None
@@ -111,6 +123,7 @@ class Certainty:
     verdict_reason: Reason = Reason.NONE
     verdict_below: Verdict | None = None
     verdict_above: Verdict | None = None
+    scope: Scope = Scope.UNKNOWN
 
     def beside(self, below: Verdict | None, above: Verdict | None) -> Certainty:
         """The same, knowing the verdicts at the thresholds around it: a "predicts" that turns there is not given."""
@@ -181,7 +194,8 @@ def _judged(certainty: Certainty, reason: Reason, p: float | None, margin: float
 def _estimate(evidence: Evidence, classes: int) -> Certainty:
     """The numbers of one class among several, without a verdict."""
     boot, size = evidence.bootstrap, evidence.size
-    sure = Certainty(verdict=Verdict.NOT_TESTED if evidence.mean_w1 is not None else Verdict.NO_OVERLAP)
+    verdict = Verdict.NOT_TESTED if evidence.mean_w1 is not None else Verdict.NO_OVERLAP
+    sure = Certainty(verdict=verdict, scope=evidence.scope)
     if evidence.mean_w1 is None or boot is None:
         few = evidence.mean_w1 is not None and evidence.tried > 0
         if not few:

@@ -21,7 +21,15 @@ from simjudge.method.certainty import interval_width, p_value
 from simjudge.method.multiple_tests import step_down
 from simjudge.method.recordings import RecordingSides, SampleRecordings, shift_numbers
 from simjudge.method.small_batches import crossed_share
-from simjudge.method.verdicts import FEWEST_UNITS, MARGIN, SIGNIFICANCE, Reason, Verdict, verdict_by_margin
+from simjudge.method.verdicts import (
+    FEWEST_UNITS,
+    MARGIN,
+    SIGNIFICANCE,
+    Reason,
+    Verdict,
+    finds_nothing,
+    verdict_by_margin,
+)
 
 _MOST_BINS, _IN_BIN = 10, 20
 """Bins of size of a class at most, and objects of both sets that each should hold."""
@@ -204,8 +212,18 @@ class DetectorMeasure:
         p, low, high = self.p_adjusted, self.low, self.high
         if p is None or low is None or high is None:
             return self.verdict
+        if self.fails:
+            return Verdict.DETECTOR_FAILS
         least, most = (0.0 if low <= 0 <= high else min(abs(low), abs(high))), max(abs(low), abs(high))
         return verdict_by_margin(min(1.0, p * comparisons), least, most, margin)
+
+    @property
+    def fails(self) -> bool:
+        """Whether recall or average precision says that the detector finds next to nothing in either set."""
+        values = self.value_a, self.value_b
+        recall = self.measure == MeasureCode.RECALL
+        known = recall or self.measure == MeasureCode.MAP50
+        return known and all(finds_nothing(*((None, value) if recall else (value, None))) for value in values)
 
     @classmethod
     def from_json(cls, measure: str, content: JsonMapping) -> DetectorMeasure:

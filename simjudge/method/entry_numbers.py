@@ -12,7 +12,7 @@ from simjudge.core.text import JsonMapping
 from simjudge.method.algorithm import ClassComparison
 from simjudge.method.certainty import Certainty
 from simjudge.method.detector_measures import DetectorMeasure
-from simjudge.method.verdicts import MARGIN, Reason, Verdict, worst_verdict
+from simjudge.method.verdicts import MARGIN, Reason, Scope, Verdict, failing_side, worst_verdict
 
 QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
@@ -81,8 +81,14 @@ _CODES = (
     ("verdict_reason", Reason),
     ("verdict_below", Verdict),
     ("verdict_above", Verdict),
+    ("scope", Scope),
 )
-_GROUPS = (("false_positives_a", _SIDES), ("pointwise_pairs", _POINTWISE), ("verdict_study", _STUDY))
+_GROUPS = (
+    ("false_positives_a", _SIDES),
+    ("recall_a", ("recall_a", "recall_b")),
+    ("pointwise_pairs", _POINTWISE),
+    ("verdict_study", _STUDY),
+)
 """Fields that a file has only where the first one is known."""
 
 
@@ -97,6 +103,7 @@ class EntryNumbers:
         relative_w1: mean W1 over the mean performance in A.
         noise ... verdict_reason: see `Certainty`.
         false_positives_a ... map50_95_b: of a whole set's predictions; not in a sweep.
+        recall_a, recall_b: share of the objects that are found, by predictions that count.
         p_study, verdict_study: corrected for all comparisons of a study; of many sets alone.
     """
 
@@ -142,12 +149,15 @@ class EntryNumbers:
     verdict_reason: Reason = Reason.NONE
     verdict_below: Verdict | None = None
     verdict_above: Verdict | None = None
+    scope: Scope = Scope.UNKNOWN
     false_positives_a: int | None = None
     map50_a: float | None = None
     map50_95_a: float | None = None
     false_positives_b: int | None = None
     map50_b: float | None = None
     map50_95_b: float | None = None
+    recall_a: float | None = None
+    recall_b: float | None = None
     pointwise_pairs: int | None = None
     pointwise_mean_difference: float | None = None
     p_study: float | None = None
@@ -170,6 +180,7 @@ class EntryNumbers:
     def to_json(self) -> dict[str, object]:
         """An entry of a result file: flat, without what was not computed."""
         left_out = {name for first, group in _GROUPS if getattr(self, first) is None for name in group}
+        left_out |= set() if self.scope else {"scope"}
         return {row.name: getattr(self, row.name) for row in fields(self) if row.name not in left_out} | {
             "w1_quantiles": dict(self.w1_quantiles)
         }
@@ -182,6 +193,11 @@ class EntryNumbers:
         """A number by its name, for tables and figures that list fields; None where undefined."""
         value = getattr(self, name)
         return None if value is None else float(value)
+
+    @property
+    def failing_side(self) -> str:
+        """The set, "A" or "B", in which alone the detector finds next to nothing; empty where there is none."""
+        return failing_side((self.map50_a, self.recall_a), (self.map50_b, self.recall_b))
 
     @property
     def tested_w1(self) -> float | None:

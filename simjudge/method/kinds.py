@@ -25,7 +25,7 @@ from simjudge.method.pool import ClassPair, ContextPool
 from simjudge.method.recordings import SampleRecordings, shift_numbers
 from simjudge.method.similarity_join import join_blocks
 from simjudge.method.small_batches import crossed_share
-from simjudge.method.verdicts import FEWEST_UNITS, SIGNIFICANCE, WITHIN, Verdict
+from simjudge.method.verdicts import FEWEST_UNITS, SIGNIFICANCE, Verdict
 
 KindBits = npt.NDArray[np.uint64]
 """(N, W) the kinds of each sample, a bit each."""
@@ -260,7 +260,7 @@ class HiddenGap:
     @classmethod
     def find(cls, verdict: Verdict, margin: float, where: KindDifferences | None) -> HiddenGap | None:
         """The hidden gap of a comparison; None where there is none."""
-        kind = None if where is None or verdict not in WITHIN else where.largest(margin)
+        kind = None if where is None or not verdict.within else where.largest(margin)
         return None if kind is None or where is None else cls(kind, where.tested)
 
     def __str__(self) -> str:

@@ -196,6 +196,8 @@ LIGHT = {
     "cannot-tell-tint": "#e6eef8",
     "too-few": "#5a6472",
     "too-few-tint": "#eceff3",
+    "fails": "#565656",
+    "fails-tint": "#ececec",
     "none": "#5d4a8a",
     "none-tint": "#eeeaf7",
     "open": "#6a5b00",
@@ -235,6 +237,8 @@ DARK = {
     "cannot-tell-tint": "#1b2a40",
     "too-few": "#aab4c2",
     "too-few-tint": "#2a3039",
+    "fails": "#b6b6b6",
+    "fails-tint": "#2c2c2c",
     "none": "#b8a6e8",
     "none-tint": "#2a2440",
     "open": "#e3cd5c",
@@ -251,22 +255,11 @@ DARK = {
 """The same names on a dark ground."""
 SERIES = ("blue", "orange", "green", "magenta", "yellow", "indigo", "teal", "red")
 """Names of the colours that tell classes and results apart."""
-VERDICT_COLOURS = {
-    Verdict.LARGE_GAP: "large-gap",
-    Verdict.GAP: "gap",
-    Verdict.SMALL_GAP: "small-gap",
-    Verdict.PREDICTS: "predicts",
-    Verdict.CANNOT_TELL: "cannot-tell",
-    Verdict.TOO_FEW: "too-few",
-    Verdict.NO_OVERLAP: "none",
-    Verdict.NOT_TESTED: "open",
-}
-"""Verdict to the name of its colour."""
 
 
 def verdict_colour(verdict: str) -> tuple[int, int, int]:
     """The colour of a verdict on images and in RViz: that of the report on a dark ground."""
-    return rgb(DARK[VERDICT_COLOURS[Verdict(verdict)]])
+    return rgb(DARK[Verdict(verdict).colour])
 
 
 def class_colours(names: Iterable[str]) -> dict[str, tuple[int, int, int]]:

@@ -27,7 +27,8 @@ from simjudge.core.files import atomic_file, check_output
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import RgbImage, encode_jpeg
 from simjudge.core.installed import version
-from simjudge.page.chart_data import DARK, LIGHT, VERDICT_COLOURS, Cell, css_variables
+from simjudge.method.verdicts import Verdict
+from simjudge.page.chart_data import DARK, LIGHT, Cell, css_variables
 from simjudge.page.figures import Figures, ReportFigure, save_drawn
 from simjudge.page.report_settings import HTML, Report, ReportSettings
 
@@ -164,7 +165,7 @@ def load_template(name: str) -> Template:
         version=version(),
         light=css_variables(LIGHT),
         dark=css_variables(DARK),
-        verdict_colours=tuple(VERDICT_COLOURS.values()),
+        verdict_colours=tuple(dict.fromkeys(verdict.colour for verdict in Verdict)),
     )
     return environment.get_template(name)
 

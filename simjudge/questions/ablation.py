@@ -23,7 +23,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import list_some, nearest_name
 from simjudge.data.sets import as_frames
-from simjudge.method.verdicts import GAPS, Verdict
+from simjudge.method.verdicts import Outcome, Verdict
 from simjudge.objects.image_quality.colour_histograms import LEVEL_BINS, level_distance, level_shares
 from simjudge.page import kit
 from simjudge.page.chart_data import LIGHT, Cell, NothingToDrawError, format_number
@@ -213,9 +213,9 @@ def rank_verdict(verdicts: list[Verdict]) -> str:
     It matters where a net differs by the margin or more, or may do so and differs beyond chance. It does not where all
     differences stay below the margin.
     """
-    if any(verdict in (Verdict.LARGE_GAP, Verdict.GAP) for verdict in verdicts):
+    if any(verdict.outcome == Outcome.GAP for verdict in verdicts):
         return WORTH
-    below = all(verdict in (Verdict.PREDICTS, Verdict.SMALL_GAP) for verdict in verdicts)
+    below = all(verdict.within for verdict in verdicts)
     return NOT_WORTH if verdicts and below else UNKNOWN
 
 
@@ -223,7 +223,7 @@ def compare_distance(variant: ResultEntry, baseline: ResultEntry) -> str:
     """Whether a variant is nearer to reality than the baseline: where the intervals of their gaps do not meet."""
     low, high = variant.numbers.gap_low, variant.numbers.gap_high
     least, most = baseline.numbers.gap_low, baseline.numbers.gap_high
-    differs = study_verdict(variant) in GAPS or study_verdict(baseline) in GAPS
+    differs = study_verdict(variant).differs or study_verdict(baseline).differs
     if differs and high is not None and least is not None and high < least:
         return NEARER
     return FARTHER if differs and low is not None and most is not None and low > most else AS_FAR

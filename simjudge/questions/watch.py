@@ -28,7 +28,7 @@ from simjudge.method.kinds import HiddenGap
 from simjudge.method.verdicts import Verdict
 from simjudge.page.chart_data import DARK, rgb, verdict_colour
 from simjudge.questions.recording.cloud_pictures import CloudScale, finite_points
-from simjudge.results.metric_rows import verdict_with_blind_set
+from simjudge.results.metric_rows import verdict_with_failing_side
 from simjudge.sim.sensors.inertial.motion import geodetic_to_enu
 from simjudge.sim.sensors.inertial.sensor_tables import Triple
 from simjudge.sim.sensors.recorded_readings import RecordedBoxes
@@ -126,8 +126,7 @@ def _summary_line(name: str, entry: EntryNumbers, metric: str) -> SummaryLine:
     if entry.gap is not None:
         interval = f"95 %: {_number(entry.gap_low)} to {_number(entry.gap_high)}"
         numbers = f"gap {entry.gap:.3f} {_UNITS.get(metric, metric)} ({interval}), {numbers}"
-    a, b = entry.mean_performance_a, entry.mean_performance_b
-    words = verdict_with_blind_set(entry.verdict, entry.margin, a, b)
+    words = verdict_with_failing_side(entry.verdict, entry.margin, entry.failing_side)
     return SummaryLine(f"{name}: {words}", numbers, verdict_colour(entry.verdict))
 
 

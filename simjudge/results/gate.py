@@ -18,15 +18,13 @@ from xml.etree import ElementTree as ET
 from simjudge.core.errors import UsageError
 from simjudge.core.installed import version
 from simjudge.core.printable import printable
-from simjudge.core.string_enum import StrEnum
 from simjudge.core.text import JsonMapping
 from simjudge.method.detector_measures import DetectorMeasure
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.kinds import KindDifferences
 from simjudge.method.multiple_tests import holm
-from simjudge.method.verdicts import Reason, Verdict, verdict_by_margin, worst_verdict
+from simjudge.method.verdicts import Outcome, Reason, Scope, Verdict, verdict_by_margin, worst_verdict
 from simjudge.results.context_table import OVERALL
-from simjudge.results.metric_rows import NEXT_TO_NOTHING, verdict_words
 from simjudge.results.saved_result import Result, ResultEntry
 
 
@@ -38,42 +36,16 @@ class NamedComparison:
     entries: tuple[ResultEntry, ...]  # all classes together first, then class by class
     measures: tuple[DetectorMeasure, ...] = ()  # what else the detector does; empty where that was not judged
     where: KindDifferences | None = None  # kinds of contexts; None where they were not tested
-    blind: bool = False  # whether the detector finds next to nothing in either set: no simulation could differ
     apart: bool = False  # whether entries are of metrics of their own, in each of which a gap must be ruled out
 
     @classmethod
     def of_result(cls, result: Result) -> NamedComparison:
         """A comparison that was saved, or is fresh."""
-        entries = result.entries
-        a, b = entries[0].numbers.mean_performance_a, entries[0].numbers.mean_performance_b
-        blind = a is not None and b is not None and max(a, b) < max(entries[0].margin, NEXT_TO_NOTHING)
-        return cls(result.name, entries, result.measures, result.header.where, blind)
+        return cls(result.name, result.entries, result.measures, result.header.where)
 
 
-class Outcome(StrEnum):
-    """What a gate makes of a comparison."""
-
-    PASSED = "passed"
-    GAP = "gap"
-    NO_OVERLAP = "no_overlap"
-    CANNOT_TELL = "cannot_tell"
-    TOO_FEW = "too_few"
-    NOT_EVERYWHERE = "not_everywhere"
-    NOT_JUDGED = "not_judged"  # it passes `--fail-on`, which asks for gaps alone
-
-
-FAILURES = (Outcome.GAP, Outcome.NO_OVERLAP, Outcome.CANNOT_TELL, Outcome.TOO_FEW, Outcome.NOT_EVERYWHERE)
+FAILURES = tuple(outcome for outcome in Outcome if outcome.exit_code)
 """Outcomes that fail a gate, the worst first."""
-_OUTCOMES = {
-    Verdict.LARGE_GAP: Outcome.GAP,
-    Verdict.GAP: Outcome.GAP,
-    Verdict.SMALL_GAP: Outcome.PASSED,
-    Verdict.PREDICTS: Outcome.PASSED,
-    Verdict.CANNOT_TELL: Outcome.CANNOT_TELL,
-    Verdict.NOT_TESTED: Outcome.CANNOT_TELL,
-    Verdict.TOO_FEW: Outcome.TOO_FEW,
-    Verdict.NO_OVERLAP: Outcome.NO_OVERLAP,
-}
 
 
 @dataclass(frozen=True)
@@ -115,9 +87,10 @@ class Gate:
 
     word: str = ""
     margin: float | None = None  # difference of performance; None for the margin of each comparison
+    these: bool = False  # whether a verdict on the recordings at hand is enough
 
     @classmethod
-    def parse(cls, word: str, given: str) -> Gate:
+    def parse(cls, word: str, given: str, *, these: bool = False) -> Gate:
         """Read the text of an option."""
         kind, colon, number = given.partition(":")
         try:
@@ -128,7 +101,7 @@ class Gate:
             raise UsageError(
                 f"{_OPTIONS[word]} {given!r}: write {word}, or {word}:0.05 with a difference of performance from 0 to 1"
             )
-        return cls(word, margin)
+        return cls(word, margin, these)
 
     def __str__(self) -> str:
         """The option and its text."""
@@ -151,18 +124,19 @@ class Gate:
         def case(
             subject: str, verdict: Verdict, size: str, *, required: bool, of: ResultEntry | None = None
         ) -> GateCase:
-            outcome = _OUTCOMES[verdict]
+            outcome = verdict.outcome
             failing = () if not self.word else FAILURES if required and self.word == PREDICTS else (Outcome.GAP,)
             if outcome not in (Outcome.PASSED, *failing):
                 outcome = Outcome.NOT_JUDGED
-            words = verdict_words(verdict, margin)
-            return GateCase(one.name, subject, words, size, outcome, None if of is None else _interval(of), margin)
+            interval = None if of is None else _interval(of)
+            return GateCase(one.name, subject, verdict.words(margin), size, outcome, interval, margin)
 
         performance = _verdict(overall, least, margin)
         found = [case(overall.label, performance, _gap_size(overall), required=True, of=overall)]
-        if one.blind and self.word == PREDICTS and found[0].outcome == Outcome.PASSED:
-            size = "the detector finds next to nothing in either set"
-            found = [replace(found[0], size=size, outcome=Outcome.CANNOT_TELL)]
+        smaller = self.word == PREDICTS and not self.these and overall.numbers.scope == Scope.THESE
+        if smaller and found[0].outcome == Outcome.PASSED:
+            size = f"{found[0].size}, {Scope.THESE.words} alone: give three or more a side, or --scope these"
+            found = [replace(found[0], size=size.removeprefix(", "), outcome=Outcome.CANNOT_TELL)]
         found += [case(e.label, _verdict(e, least, margin), _gap_size(e), required=one.apart, of=e) for e in classes]
         for measure in one.measures:
             times = margin / overall.margin if overall.margin > 0 else 1.0
@@ -195,10 +169,10 @@ class Gate:
 def _verdict(entry: ResultEntry, least: float | None, margin: float) -> Verdict:
     """The verdict by another margin, where p over all classes is at least so large."""
     low, high, p = entry.numbers.gap_low, entry.numbers.gap_high, entry.numbers.p_adjusted
-    if entry.verdict in (Verdict.TOO_FEW, Verdict.NO_OVERLAP):
+    if not entry.verdict.decided and entry.verdict != Verdict.NOT_TESTED:
         return entry.verdict
     if p is None or least is None or low is None or high is None:
-        return Verdict.NOT_TESTED if entry.verdict == Verdict.NOT_TESTED else Verdict.CANNOT_TELL
+        return Verdict.CANNOT_TELL if entry.verdict.decided else entry.verdict
     found = verdict_by_margin(max(p, least), low, high, margin)
     turns = found == Verdict.PREDICTS and entry.numbers.verdict_reason == Reason.TURNS_WITH_THETA
     return Verdict.CANNOT_TELL if turns else found
@@ -213,7 +187,7 @@ def worst_outcome(cases: Sequence[GateCase]) -> Outcome:
 def _interval(entry: ResultEntry) -> tuple[float, float, float] | None:
     """Lower end, gap and upper end."""
     low, gap, high = entry.numbers.gap_low, entry.numbers.gap, entry.numbers.gap_high
-    if gap is None or low is None or high is None or entry.verdict == Verdict.TOO_FEW:
+    if gap is None or low is None or high is None or entry.verdict.unsized:
         return None
     return low, gap, high
 
@@ -224,7 +198,7 @@ def _gap_size(entry: ResultEntry) -> str:
 
 
 def _measure_size(measure: DetectorMeasure) -> str:
-    if measure.difference is None or measure.low is None or measure.high is None or measure.verdict == Verdict.TOO_FEW:
+    if measure.difference is None or measure.low is None or measure.high is None or measure.verdict.unsized:
         return ""
     return f"B less A {measure.difference:.3f} (95 %: {measure.low:.3f} to {measure.high:.3f})"
 

@@ -8,11 +8,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from simjudge.results.gate import FAILURES, GateCase, Outcome
+from simjudge.results.gate import GateCase
 
 _COLUMNS = 48
-_MARKS = {Outcome.PASSED: "🟩", Outcome.NOT_JUDGED: "⬜"}
-_FAILED, _UNKNOWN = "🟥", "🟨"
 _LONGEST = 32  # Characters of a name
 
 
@@ -26,7 +24,7 @@ def gate_picture(cases: Sequence[GateCase]) -> str:
     width = max(map(len, names))
     end = scale_end(max(max(case.interval[2], 1.5 * case.margin) for case in drawn if case.interval))
     rows = [
-        f"{name:<{width}}  {_row(case, end)}  {_mark(case)} {case.verdict}"
+        f"{name:<{width}}  {_row(case, end)}  {case.outcome.mark} {case.verdict}"
         for name, case in zip(names, drawn, strict=True)
     ]
     left, right = "0", f"{end:g}"
@@ -58,12 +56,6 @@ def scale_end(largest: float) -> float:
         return 1.0
     power = 10.0 ** math.floor(math.log10(largest))
     return next(step * power for step in (1, 2, 5, 10) if step * power >= largest * (1 - 1e-9))
-
-
-def _mark(case: GateCase) -> str:
-    if case.outcome in (Outcome.CANNOT_TELL, Outcome.TOO_FEW):
-        return _UNKNOWN
-    return _MARKS.get(case.outcome, _FAILED if case.outcome in FAILURES else _UNKNOWN)
 
 
 def _short(name: str) -> str:

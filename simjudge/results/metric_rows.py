@@ -7,45 +7,19 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from simjudge.core.field_types import Choice, Number, Text
-from simjudge.method.verdicts import GAPS, Verdict
+from simjudge.method.verdicts import Verdict
 from simjudge.results.result_fields import Count, OpenFields, Value
-
-VERDICT_WORDS = {
-    Verdict.LARGE_GAP: "large gap",
-    Verdict.GAP: "gap",
-    Verdict.SMALL_GAP: "small gap",
-    Verdict.PREDICTS: "predicts within {margin}",
-    Verdict.CANNOT_TELL: "cannot tell",
-    Verdict.TOO_FEW: "too few",
-    Verdict.NO_OVERLAP: "no overlap",
-    Verdict.NOT_TESTED: "not tested",
-}
-"""Code to words; the margin stands where they speak of one."""
 
 
 def verdict_words(verdict: str, margin: float, unit: str = "") -> str:
     """A verdict as a person reads it."""
-    return VERDICT_WORDS[Verdict(verdict)].format(margin=f"{margin:g} {unit}".rstrip())
+    return Verdict(verdict).words(margin, unit)
 
 
-NEXT_TO_NOTHING = 0.05
-"""Mean performance below which a detector is no judge, however small the margin."""
-_SOMETHING = 2 * NEXT_TO_NOTHING
-"""Mean performance in the other set from which on a detector finds next to nothing in one set alone."""
-
-
-def next_to_nothing_in(verdict: str, a: float | None, b: float | None) -> str:
-    """The set, "A" or "B", in which alone a detector finds next to nothing, by mean performances; empty for none."""
-    if verdict in {Verdict.NO_OVERLAP, Verdict.NOT_TESTED} or a is None or b is None:
-        return ""
-    alone = max(a, b) >= _SOMETHING and min(a, b) < NEXT_TO_NOTHING
-    return ("A" if a < b else "B") if alone else ""
-
-
-def verdict_with_blind_set(verdict: str, margin: float, a: float | None, b: float | None) -> str:
-    """A verdict in a line of a live view, behind the set in which the detector finds next to nothing, if it is one."""
-    words, blind = verdict_words(verdict, margin), next_to_nothing_in(verdict, a, b)
-    return f"next to nothing found in {blind}: {words}" if blind else words
+def verdict_with_failing_side(verdict: str, margin: float, side: str) -> str:
+    """A verdict in a line of a live view, behind the set in which alone the detector finds next to nothing."""
+    words = verdict_words(verdict, margin)
+    return f"next to nothing found in {side}: {words}" if side else words
 
 
 # Of a row of the second judge's table: whether a metric of an object differs between real and virtual.
@@ -65,7 +39,6 @@ HALVES = "halves of the real recording"
 """The floor is the difference of every other frame from its neighbours."""
 
 
-_WORST_FIRST = (*(verdict for verdict in Verdict if verdict != Verdict.PREDICTS), Verdict.PREDICTS)
 _DECIMALS = 4
 COLUMNS = ("metric", "verdict", "unit", "gap", "95 %", "p corr.", "W1", "noise", "real", "sim", "O_real", "O_sim")
 
@@ -94,9 +67,8 @@ class MetricFields(OpenFields):
 
 
 def worst_of_metrics(rows: Sequence[MetricFields]) -> Verdict:
-    """The verdict of the metric that fits least; a gap counts before what cannot be told."""
-    verdicts = [row.verdict for row in rows]
-    return next(verdict for verdict in _WORST_FIRST if verdict in verdicts)
+    """The verdict of the metric that fits least."""
+    return min((Verdict(row.verdict) for row in rows), key=lambda verdict: verdict.rank)
 
 
 def verdict_text(row: MetricFields) -> str:
@@ -114,10 +86,10 @@ class MetricWords:
 
     def sentence(self, row: MetricFields) -> str:
         """What one metric says."""
-        name, unit, verdict = row.metric[:1].upper() + row.metric[1:], row.unit, row.verdict
-        if row.gap is None and verdict in (*GAPS, Verdict.PREDICTS, Verdict.CANNOT_TELL):
+        name, unit, verdict = row.metric[:1].upper() + row.metric[1:], row.unit, Verdict(row.verdict)
+        if row.gap is None and verdict.decided:
             return f"{name}: {verdict_text(row)}. W1 is {number(row.mean_w1)} {unit}; no gap estimate; compare again."
-        if verdict in GAPS:
+        if verdict.differs:
             size = f"{number(row.gap)} {unit}".rstrip()
             away = f"The gap is {size} (95 %: {interval(row)})"
             mean = f"; on average {number(row.mean_performance_a)} real, {number(row.mean_performance_b)} simulated"

@@ -22,17 +22,9 @@ from simjudge.core.text import Json, load_json
 from simjudge.method.betting import SequenceVerdict
 from simjudge.method.detector_measures import MeasureCode
 from simjudge.method.method import LARGEST_PATCH, MOST_DRAWS
-from simjudge.method.verdicts import Reason, Verdict
+from simjudge.method.verdicts import Reason, Scope, Verdict
 
-_VERDICTS = {
-    "large gap": Verdict.LARGE_GAP,
-    "small gap": Verdict.SMALL_GAP,
-    "predicts within margin": Verdict.PREDICTS,
-    "cannot tell": Verdict.CANNOT_TELL,
-    "too few": Verdict.TOO_FEW,
-    "no overlap": Verdict.NO_OVERLAP,
-    "not tested": Verdict.NOT_TESTED,
-}
+_VERDICTS = {verdict.word.replace("{", "").replace("}", ""): verdict for verdict in Verdict}
 _REASONS = {
     "few units": Reason.FEW_UNITS,
     "short recording": Reason.FEW_UNITS,
@@ -120,6 +112,7 @@ class EntryFields(OpenFields):
     verdict_reason: Annotated[str, Choice(*Reason)]
     verdict_below: Annotated[str, Choice(*Verdict)] | None = None
     verdict_above: Annotated[str, Choice(*Verdict)] | None = None
+    scope: Annotated[str, Choice(*Scope)] | None = None
 
 
 class MeasureFields(OpenFields):

@@ -213,6 +213,15 @@ def test_a_detector_that_finds_nothing_in_one_set_is_judged_by_recall() -> None:
     assert found["recall"].verdict == Verdict.LARGE_GAP
 
 
+def test_where_the_detector_fails_in_both_sets_no_agreement_is_said() -> None:
+    random = np.random.default_rng(13)
+    blind, well = (made(random, 40, found=share) for share in (0.04, 0.98))
+    for a, b, verdict in ((blind, blind, "detector_fails"), (blind, well, "large_gap")):
+        numbers = compare_pair(a, b, SETTINGS).numbers
+        assert {entry.verdict for _, entry in numbers.entries} == {numbers.verdict} == {verdict}
+        assert numbers.overall.failing_side == ("" if a is b else "A")
+
+
 def test_without_draws_values_stand_alone() -> None:
     random = np.random.default_rng(11)
     found = measured(made(random, 10), made(random, 10), replace(SETTINGS, draws=0))

@@ -8,7 +8,7 @@ import pytest
 from simjudge.method.certainty import Certainty
 from simjudge.method.detector_measures import DetectorMeasure, MeasureCode
 from simjudge.method.entry_numbers import ComparisonNumbers, Control, EntryNumbers
-from simjudge.method.verdicts import Reason, Verdict
+from simjudge.method.verdicts import Reason, Scope, Verdict
 
 FULL = EntryNumbers(
     n_a=3,
@@ -20,7 +20,9 @@ FULL = EntryNumbers(
     gap_share=0.25,
     verdict=Verdict.TOO_FEW,
     verdict_reason=Reason.FEW_UNITS,
+    scope=Scope.THESE,
     false_positives_a=0,
+    recall_a=0.5,
     pointwise_pairs=0,
     verdict_study=Verdict.GAP,
 )
@@ -53,6 +55,9 @@ def test_json_is_flat_and_holds_what_was_computed():
         "false_positives_b",
         "map50_b",
         "map50_95_b",
+        "recall_a",
+        "recall_b",
+        "scope",
         "pointwise_pairs",
         "pointwise_mean_difference",
         "p_study",

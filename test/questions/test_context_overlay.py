@@ -11,7 +11,7 @@ from simjudge.judging.live.judge import LiveJudge
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.method import Method
 from simjudge.method.verdicts import Verdict
-from simjudge.page.chart_data import DARK, VERDICT_COLOURS
+from simjudge.page.chart_data import DARK
 from simjudge.questions.watch import (
     NO_W1_COLOUR,
     OUTSIDE_COLOUR,
@@ -59,7 +59,7 @@ def test_an_image_says_the_verdict_in_the_words_and_the_colour_of_the_report(ver
     gap = "" if verdict == Verdict.NOT_TESTED else "gap 0.125 IoU (95 %: 0.062 to 0.188), "
     assert line.text == f"{line.headline}, {gap}W1 0.250, overlap 1.000 / 0.500"
     red, green, blue = line.colour
-    assert f"#{red:02x}{green:02x}{blue:02x}" == DARK[VERDICT_COLOURS[verdict]]
+    assert f"#{red:02x}{green:02x}{blue:02x}" == DARK[verdict.colour]
     plain, drawn = (draw_contexts(np.zeros((480, 640, 3), np.uint8), frame(), lines) for lines in ([], [line]))
     changed = np.argwhere((plain != drawn).any(2))
     assert changed[:, 0].min() > 400

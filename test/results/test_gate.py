@@ -120,7 +120,10 @@ REQUIRED = [
     ("predicts:1", compared("too_few", None), Outcome.TOO_FEW),
     ("predicts:1", compared("no_overlap", None), Outcome.NO_OVERLAP),
     ("predicts:1", compared("not_tested", None), Outcome.CANNOT_TELL),
-    ("predicts", replace(compared("predicts"), blind=True), Outcome.CANNOT_TELL),
+    ("predicts:1", compared("detector_fails"), Outcome.DETECTOR_FAILS),
+    ("predicts", compared("predicts", scope="these_recordings"), Outcome.CANNOT_TELL),
+    ("predicts", compared("predicts", scope="recordings_like_these"), Outcome.PASSED),
+    ("predicts", compared("gap", 0.001, 0.01, 0.2, scope="these_recordings"), Outcome.GAP),
     ("predicts", replace(compared("predicts"), measures=(INVENTED,)), Outcome.GAP),
     ("predicts", replace(compared("predicts"), where=KindDifferences.from_json(KINDS)), Outcome.NOT_EVERYWHERE),
     ("predicts:0.3", replace(compared("predicts"), where=KindDifferences.from_json(KINDS)), Outcome.PASSED),
@@ -132,7 +135,13 @@ def test_only_a_gap_that_is_ruled_out_passes_what_is_required(text, one, outcome
     assert worst_outcome(Gate.parse(PREDICTS, text).cases([one])) == outcome
 
 
-@pytest.mark.parametrize("verdict", ["too_few", "no_overlap", "cannot_tell", "not_tested"])
+def test_a_verdict_on_the_recordings_at_hand_passes_where_they_are_what_is_asked_for():
+    one = compared("predicts", scope="these_recordings")
+    assert worst_outcome(Gate.parse(PREDICTS, "predicts", these=True).cases([one])) == Outcome.PASSED
+    assert "in these recordings alone: give three or more a side, or --scope these" in failures(Gate(PREDICTS), one)[0]
+
+
+@pytest.mark.parametrize("verdict", ["detector_fails", "too_few", "no_overlap", "cannot_tell", "not_tested"])
 def test_what_cannot_be_told_passes_fail_on_as_it_did(verdict):
     assert worst_outcome(FAIL_ON.cases([compared(verdict, None)])) == Outcome.PASSED
 

@@ -22,9 +22,9 @@ from simjudge.core.object_tables import Predictions, concatenate_tables
 from simjudge.detectors.assignment import Assignment
 from simjudge.judging.class_numbering import ClassNumbering
 from simjudge.judging.compare_settings import AUTO_MASKS, IGNORE_MASKS, USE_MASKS
-from simjudge.judging.judged_set import class_samples, judge_set, object_performance
+from simjudge.judging.judged_set import SideNumbers, class_samples, judge_set, object_performance
 from simjudge.judging.painted_masks import PaintedGeometry, masked_count, painted_geometry
-from simjudge.judging.pair import SideNumbers, entry_numbers, side_numbers
+from simjudge.judging.pair import entry_numbers
 from simjudge.judging.units.sampling_units import sample_units
 from simjudge.method.algorithm import ClassComparison
 from simjudge.method.betting import ALPHA, BettingSequence, SequenceVerdict, sequence_verdict
@@ -376,8 +376,8 @@ class LiveJudge:
         return self._classes[class_id]
 
     def _entry(self, comparisons: list[ClassComparison], class_id: int | None, wrong: dict[int, int]) -> EntryNumbers:
-        live = SideNumbers(sum(wrong.values()) if class_id is None else wrong.get(class_id, 0), None, None)
-        known = side_numbers(self.reference, class_id)
+        live = SideNumbers(sum(wrong.values()) if class_id is None else wrong.get(class_id, 0))
+        known = self.reference.numbers(class_id)
         return entry_numbers(comparisons, None, *((live, known) if self.live_is_a else (known, live)))
 
 

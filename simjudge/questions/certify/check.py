@@ -53,9 +53,12 @@ BLOCK, LANE = 256, 400_000
 """Contexts whose similarity to others is computed at once; numbers of draws that are held at once."""
 ERF_STEP, ERF_END = 1 / 1024, 6.0
 """Distance of the places where the error function is tabled; from where on it is 1 to 16 digits."""
+LEAST_PRECISION, LEAST_RECALL = 0.05, 0.1
+"""mAP50, and recall at its score, below which a detector finds next to nothing."""
 PATCH, PATCH_IMAGE, PATCH_LEAST, PATCH_MOST, PATCH_STEP, LARGEST_PATCH = 120, 1280, 1.5, 2.0, 4, 4096
 """A patch that sets choose: its side for images of so many pixels, its limits in median objects, its steps, its end."""
 WORDS = {
+    "detector_fails": "Detector fails",
     "large_gap": "Large gap",
     "gap": "Gap",
     "small_gap": "Small gap",
@@ -65,7 +68,17 @@ WORDS = {
     "no_overlap": "No overlap",
     "not_tested": "Not tested",
 }
-WORST_FIRST = ("large_gap", "gap", "no_overlap", "cannot_tell", "too_few", "small_gap", "predicts", "not_tested")
+WORST_FIRST = (
+    "detector_fails",
+    "large_gap",
+    "gap",
+    "no_overlap",
+    "cannot_tell",
+    "too_few",
+    "not_tested",
+    "small_gap",
+    "predicts",
+)
 """Verdicts; the worst of all that was judged stands before the page."""
 NOT_COMPUTED = (
     "false_positives_a",
@@ -74,6 +87,9 @@ NOT_COMPUTED = (
     "map50_b",
     "map50_95_a",
     "map50_95_b",
+    "recall_a",
+    "recall_b",
+    "scope",
     "pointwise_pairs",
     "pointwise_mean_difference",
     "p_study",
@@ -834,7 +850,17 @@ def judge(table: dict[str, Array], found: Found, said: Json, margin: float) -> d
         verdict = verdict_by_margin(p, low, high, margin)
         shown = gap_behind(needed + POWER * float(boot.around.std()), boot)
         entry |= {"p_adjusted": p, "verdict": verdict, "detectable_gap": shown}
+    for key, entry in numbers.items():
+        stated = said["overall"] if key == "overall" else said["by_class"].get(key, {})
+        if entry["verdict"] != "not_tested" and all(finds_nothing(stated, side) for side in "ab"):
+            entry["verdict"] = "detector_fails"
     return numbers
+
+
+def finds_nothing(stated: Json, side: str) -> bool:
+    """Whether the detector finds next to nothing in a set, by its stated average precision and recall."""
+    least = (("map50", LEAST_PRECISION), ("recall", LEAST_RECALL))
+    return any((value := stated.get(f"{name}_{side}")) is not None and value < limit for name, limit in least)
 
 
 def reason(table: dict[str, Array], rows: Array, boot: Together | None, said: Json, key: str) -> str:
@@ -943,7 +969,7 @@ def compare_numbers(folder: Path) -> tuple[list[str], list[str], int]:
         wrong += [
             f"{key}: {each['verdict']} does not follow from p, interval and margin"
             for key, each in said.get("measures", {}).items()
-            if each["verdict"] != measure_verdict(each)
+            if each["verdict"] != measure_verdict(key, each)
         ]
         more = [key for key, entry in said["by_class"].items() if key not in classes and entry["n_a"] + entry["n_b"]]
         return lines, wrong + [f"class {key} is not in contexts.csv" for key in more], unseen
@@ -963,11 +989,13 @@ def compare_numbers(folder: Path) -> tuple[list[str], list[str], int]:
         return [], [f"cannot be computed: {said_of(error)}"], 0
 
 
-def measure_verdict(each: Json) -> str:
+def measure_verdict(key: str, each: Json) -> str:
     """The verdict on what else the detector does, by its stated numbers."""
     p, low, high, margin = (each[name] for name in ("p_adjusted", "low", "high", "margin"))
     if p is None:
         return "too_few" if each["verdict_reason"] else "not_tested"
+    if all(finds_nothing({f"{key}_{side}": each[f"value_{side}"]}, side) for side in "ab"):
+        return "detector_fails"
     least, most = 0.0 if low <= 0 <= high else min(abs(low), abs(high)), max(abs(low), abs(high))
     return verdict_by_margin(p, least, most, margin)
 

@@ -23,7 +23,6 @@ from simjudge.core.files import atomic_folder
 from simjudge.core.installed import version
 from simjudge.method.multiple_tests import holm
 from simjudge.page import kit
-from simjudge.page.chart_data import VERDICT_COLOURS
 from simjudge.page.kit import element, write_page
 from simjudge.questions.certify import check as dossier_check
 from simjudge.questions.certify import check_policies
@@ -235,7 +234,7 @@ def _verdict_section(result: Result, check: Check) -> Markup:
         ),
     )
     word = check("p", f"{result.name}|headline", "word")
-    return element("section", word, said, class_=f"hero v-{VERDICT_COLOURS[result.verdict]}")
+    return element("section", word, said, class_=f"hero v-{result.verdict.colour}")
 
 
 _NUMBERS = {
@@ -259,7 +258,7 @@ def _result_section(result: Result, inputs: Sequence[CertifiedInput], check: Che
     verdicts = [
         (
             entry.label,
-            check("span", f"{name}|{entry.key}|verdict", f"chip v-{VERDICT_COLOURS[entry.verdict]}"),
+            check("span", f"{name}|{entry.key}|verdict", f"chip v-{entry.verdict.colour}"),
             *(check("span", f"{name}|{entry.key}|{column}") for column in _NUMBERS),
         )
         for entry in result.entries

@@ -11,7 +11,6 @@ from matplotlib.axes import Axes
 from simjudge.method.method import Method
 from simjudge.page.chart_data import (
     LIGHT,
-    VERDICT_COLOURS,
     NothingToDrawError,
     OverlapPoint,
     axis_ticks,
@@ -79,7 +78,7 @@ def verdict_row(entry: ResultEntry, end: float) -> Markup:
         element("line", x1=_along(t, end), x2=_along(t, end), y1=0, y2=ROW_HEIGHT, class_="grid")
         for t in axis_ticks(end)
     ]
-    numbers, kind = entry.numbers, VERDICT_COLOURS[entry.verdict]
+    numbers, kind = entry.numbers, entry.verdict.colour
     if numbers.noise_q95 is not None:
         width = _along(numbers.noise_q95, end)
         parts.append(element("rect", x=0, y=_W1_Y - 5, width=width, height=10, class_="noise-band"))
@@ -321,7 +320,7 @@ def draw_gaps(axes: Axes, entries: Sequence[ResultEntry]) -> None:
     axes.tick_params(axis="y", labelcolor=LIGHT["ink"])
     axes.grid(visible=False, axis="y")
     for row, entry in enumerate(entries):
-        colour, numbers = LIGHT[VERDICT_COLOURS[entry.verdict]], entry.numbers
+        colour, numbers = LIGHT[entry.verdict.colour], entry.numbers
         upper, lower = row - 0.17, row + 0.2
         if numbers.noise_q95 is not None:
             label = "W1 by chance, up to its 95 % quantile"

@@ -11,13 +11,7 @@ import typer
 
 from simjudge.core.errors import UsageError
 from simjudge.core.files import atomic_file, begins_with, check_output, plain_os_errors
-from simjudge.core.processes import (
-    EXIT_CANNOT_TELL,
-    EXIT_GAP,
-    EXIT_NO_OVERLAP,
-    EXIT_NOT_EVERYWHERE,
-    EXIT_TOO_FEW,
-)
+from simjudge.core.processes import EXIT_NO_OVERLAP
 from simjudge.judging.compare_settings import CompareSettings, SweepSettings
 from simjudge.terminal.common import exit_if_lost, print_note, print_result_place, print_table, progress, takes_settings
 
@@ -38,8 +32,14 @@ REQUIRE: Any = typer.Option(
     None,
     "--require",
     metavar="predicts[:MARGIN]",
-    help="Exit with code 4 to 8 unless a gap of the margin is ruled out (4: gap, 5: cannot tell, 6: too few, 7: no "
-    "overlap, 8: not everywhere).",
+    help="Exit with code 4 to 9 unless a gap of the margin is ruled out (4: gap, 5: cannot tell, 6: too few, 7: no "
+    "overlap, 8: not everywhere, 9: detector fails).",
+)
+SCOPE: Any = typer.Option(
+    None,
+    "--scope",
+    metavar="these",
+    help="Let a verdict that speaks of these recordings alone pass --require.",
 )
 SUMMARY: Any = typer.Option(
     None, "--summary", metavar="FILE", rich_help_panel=_PANEL, help="Markdown file to which the outcome is appended."
@@ -66,19 +66,25 @@ class GateOptions:
         summary: Path | None,
         junit: Path | None,
         draws: int | None = None,
+        *,
+        scope: str | None = None,
     ) -> GateOptions:
         """Read the options before long work (draws: of the comparison; None where each has its own)."""
         from simjudge.results.gate import GAP, PREDICTS, Gate
 
         if fail_on is not None and require is not None:
             raise UsageError("--fail-on and --require: give one of them; --require fails on gaps too")
+        if scope not in (None, "these"):
+            raise UsageError(f"--scope {scope!r}: must be these")
+        if scope is not None and require is None:
+            raise UsageError("--scope these: goes with --require")
         gate = Gate()
         for word, given, option in ((GAP, fail_on, "--fail-on"), (PREDICTS, require, "--require")):
             if given is None:
                 continue
             if draws == 0:
                 raise UsageError(f"{option} {given}: needs bootstrap draws; leave out --draws 0")
-            gate = Gate.parse(word, given)
+            gate = Gate.parse(word, given, these=scope is not None)
         if junit is not None:
             check_output(junit, lambda path: begins_with(path, _JUNIT_HEAD))
         for path in (summary, junit):
@@ -98,7 +104,6 @@ class GateOptions:
         """
         from simjudge.results.gate import (
             FAILURES,
-            Outcome,
             gate_junit,
             gate_summary,
             worst_outcome,
@@ -116,15 +121,8 @@ class GateOptions:
                 temporary.write_text(gate_junit(title, cases), encoding="utf-8")
         if not self.gate.word:
             return
-        codes = {
-            Outcome.GAP: EXIT_GAP,
-            Outcome.CANNOT_TELL: EXIT_CANNOT_TELL,
-            Outcome.TOO_FEW: EXIT_TOO_FEW,
-            Outcome.NO_OVERLAP: EXIT_NO_OVERLAP,
-            Outcome.NOT_EVERYWHERE: EXIT_NOT_EVERYWHERE,
-        }
         worst = worst_outcome(cases)
-        if worst == Outcome.PASSED and (cases or self.gate.word != "predicts"):
+        if worst not in FAILURES and (cases or self.gate.word != "predicts"):
             print_note(f"{self.gate}: passed; {self.gate.sight(compared)}")
             return
         for line in losses:
@@ -134,7 +132,7 @@ class GateOptions:
                 print_note(f"{self.gate}: {case.line}")
         if not cases:
             print_note(f"{self.gate}: nothing was compared")
-        raise typer.Exit(codes.get(worst, EXIT_NO_OVERLAP))
+        raise typer.Exit(worst.exit_code or EXIT_NO_OVERLAP)
 
 
 def finish_metrics(
@@ -204,6 +202,7 @@ def compare(
         help="Known error of A's labels, to be priced: edges of boxes, missing labels.",
     ),
     require: str | None = REQUIRE,
+    scope: str | None = SCOPE,
     summary: Path | None = SUMMARY,
     junit: Path | None = JUNIT,
 ) -> None:
@@ -228,7 +227,7 @@ def compare(
     from simjudge.questions.compare.result import compare as run
     from simjudge.results.gate import NamedComparison
 
-    gate = GateOptions.read(fail_on, require, summary, junit, settings.draws)
+    gate = GateOptions.read(fail_on, require, summary, junit, settings.draws, scope=scope)
     result = run(a, b, out, settings=settings, scheduler=scheduler, share=share, log=print_note, progress=progress)
     print_table(result.table)
     print_note(result.meaning)

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from simjudge.method.balance import UNBALANCED
 from simjudge.method.entry_numbers import Control
 from simjudge.method.kinds import KindDifference, KindDifferences
-from simjudge.method.verdicts import FEWEST_UNITS, GAPS, Reason, Verdict
+from simjudge.method.verdicts import FEWEST_UNITS, Reason, Verdict
 from simjudge.page.chart_data import NO_BREAK_SPACE, Cell, format_count, format_number, format_p, format_percent
 from simjudge.questions.compare.overall_words import judged_words, measure_step, worst_measure
-from simjudge.questions.compare.words import SMALL_OVERLAP, SetNames, blind_set, finds_nothing
+from simjudge.questions.compare.words import SMALL_OVERLAP, SetNames, blind_set
 from simjudge.results.context_table import OVERALL
 from simjudge.results.saved_result import Result, ResultEntry
 
@@ -257,9 +257,6 @@ def difference_text(kind: KindDifference) -> str:
     return f"{format_number(kind.difference)} (95{NO_BREAK_SPACE}%: {interval})"
 
 
-WORKING_DETECTOR = (
-    "Take a detector that works on one of the sets; if it knows these classes by other names, say so with --rename."
-)
 CHECK_SET = (
     "Look at the pictures of {0} with its labels, and at its classes (simjudge doctor): if the detector knows them by "
     "other names, say so with --rename. Where both are right, the detector fails in {0}, and the verdict stands."
@@ -273,8 +270,6 @@ def next_step(result: Result) -> str:
     entry, names = result.overall, SetNames.of_result(result)
     if entry is None:
         return ""
-    if finds_nothing(entry):
-        return WORKING_DETECTOR
     if blind := blind_set(entry):
         return CHECK_SET.format(blind)
     if (worst := worst_measure(result)) is not None:
@@ -289,19 +284,17 @@ def next_step(result: Result) -> str:
         f"{_largest_gap(result)}The report's kinds of contexts and galleries show where the two differ. "
         f"{_ways_to_change(result)}Then compare again."
     )
-    return {
-        Verdict.LARGE_GAP: change,
-        Verdict.GAP: f"{change} {_more_frames(result, entry)}",
-        Verdict.SMALL_GAP: f"If differences below {m} do not matter to you, use {b}. Otherwise: {change}",
-        Verdict.PREDICTS: f"Use {b} in place of {a} to test this detector{_within_overlap(result, entry, names)}. "
-        f"{judged_words(result)}.",
-        Verdict.CANNOT_TELL: _more_frames(result, entry),
-        Verdict.TOO_FEW: _too_few(entry),
-        Verdict.NO_OVERLAP: f"Place the objects of {b} as those of {a} stand, at like distances and with like "
-        f"neighbours{_ways_to_cover(result)}. "
-        "simjudge sweep shows whether a lower --theta or a smaller --patch finds contexts in common.",
-        Verdict.NOT_TESTED: "Compare again without --draws 0.",
-    }[entry.verdict]
+    return entry.verdict.follows.format(
+        a=a,
+        b=b,
+        m=m,
+        change=change,
+        more=_more_frames(result, entry),
+        few=_too_few(entry),
+        overlap=_within_overlap(result, entry, names),
+        judged=judged_words(result),
+        cover=_ways_to_cover(result),
+    )
 
 
 def times_more_frames(entry: ResultEntry) -> float | None:
@@ -342,7 +335,8 @@ def _ways_to_change(result: Result) -> str:
 
 
 def _ways_to_cover(result: Result) -> str:
-    return ": simjudge cover searches the poses for that in a scene" if result.header.parameters.compares_boxes else ""
+    poses = ": simjudge cover searches the poses for that in a scene" if result.header.parameters.compares_boxes else ""
+    return f"{poses}. simjudge sweep shows whether a lower --theta or a smaller --patch finds contexts in common"
 
 
 def _round_up(count: float) -> int:
@@ -352,7 +346,7 @@ def _round_up(count: float) -> int:
 
 
 def _largest_gap(result: Result) -> str:
-    gaps = [e for e in result.classes if e.verdict in GAPS and e.numbers.gap is not None]
+    gaps = [e for e in result.classes if e.verdict.differs and e.numbers.gap is not None]
     if len(result.classes) < 2 or not gaps:
         return ""
     largest = max(gaps, key=lambda e: e.numbers.gap or 0.0)
@@ -373,7 +367,7 @@ def _within_overlap(result: Result, entry: ResultEntry, names: SetNames) -> str:
 def _too_few(entry: ResultEntry) -> str:
     reason = entry.numbers.verdict_reason
     if reason == Reason.NEVER_PREDICTED:
-        return WORKING_DETECTOR
+        return Verdict.DETECTOR_FAILS.follows
     if reason == Reason.LONE_UNITS:
         return "Record more frames at like places, or compare at a lower --theta, so that more objects are alike."
     if reason == Reason.FEW_DRAWS:

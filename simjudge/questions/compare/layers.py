@@ -14,7 +14,7 @@ from simjudge.core.files import check_output, output_path
 from simjudge.core.names import NO_STAMP, name_to_stamp
 from simjudge.core.text import list_some
 from simjudge.data.frame_sequences import pair_stamps
-from simjudge.method.verdicts import Verdict
+from simjudge.method.verdicts import Outcome, Verdict
 from simjudge.questions.compare.result_frames import ResultFrame, ResultFrames
 
 _TOLERANCE_NS = 1_000_000  # A clock kept as seconds in a float is off by up to a quarter of a microsecond
@@ -188,6 +188,6 @@ def frame_numbers(shown: ResultFrames, frame: ResultFrame) -> dict[str, float]:
 
 def verdict_level(verdict: Verdict) -> int:
     """How bad a verdict is: 0 fine, 1 not told, 2 a gap that matters."""
-    if verdict in (Verdict.PREDICTS, Verdict.SMALL_GAP):
+    if verdict.within:
         return 0
-    return 2 if verdict in (Verdict.GAP, Verdict.LARGE_GAP, Verdict.NO_OVERLAP) else 1
+    return 2 if verdict.outcome in (Outcome.GAP, Outcome.NO_OVERLAP) else 1

@@ -6,15 +6,14 @@ import math
 from dataclasses import dataclass
 
 from simjudge.method.detector_measures import COUNTS, DetectorMeasure, MeasureCode
-from simjudge.method.verdicts import FEWEST_UNITS, GAPS, Reason, Verdict
-from simjudge.page.chart_data import DASH, NO_BREAK_SPACE, VERDICT_COLOURS, format_count, format_number, format_p
+from simjudge.method.verdicts import FEWEST_UNITS, Reason, Verdict
+from simjudge.page.chart_data import DASH, NO_BREAK_SPACE, format_count, format_number, format_p
 from simjudge.questions.compare.words import (
     MORE_UNITS,
     SetNames,
     blind_set,
     capitalized,
     evidence,
-    finds_nothing,
     headline,
     meaning,
     verdict_sentence,
@@ -68,16 +67,14 @@ HEADS = ("B − A", "95 %", "p", "p corr.", "margin", "units A, B")
 def measure_rows(result: Result) -> list[MeasureRow]:
     """The measures of a result; empty where there are none."""
     return [
-        MeasureRow(
-            *LABELS[one.measure], _cells(one), VERDICT_COLOURS[one.verdict], verdict_words(one.verdict, _margin(one))
-        )
+        MeasureRow(*LABELS[one.measure], _cells(one), one.verdict.colour, verdict_words(one.verdict, _margin(one)))
         for one in result.measures
     ]
 
 
 def _cells(one: DetectorMeasure) -> tuple[str, ...]:
     # Of too few units an interval and a p would read as a finding.
-    unsaid = one.low is None or one.high is None or one.verdict == Verdict.TOO_FEW
+    unsaid = one.low is None or one.high is None or one.verdict.unsized
     spread = DASH if unsaid else f"{_signed(one, one.low)} to {_signed(one, one.high)}"
     return (
         _number(one, one.value_a),
@@ -111,11 +108,9 @@ def measure_notes(result: Result) -> list[str]:
 def worst_measure(result: Result) -> DetectorMeasure | None:
     """The measure that makes the verdict on all that was judged; None where performance of objects does.
 
-    None too where the detector finds next to nothing in a set, which is said first.
+    None too where the detector finds next to nothing in one set, which is said first.
     """
-    if result.overall is None or result.verdict == result.overall.verdict:
-        return None
-    if finds_nothing(result.overall) or blind_set(result.overall):
+    if result.overall is None or result.verdict == result.overall.verdict or blind_set(result.overall):
         return None
     return max((one for one in result.measures if one.verdict == result.verdict), key=_size)
 
@@ -124,8 +119,7 @@ def _size(one: DetectorMeasure) -> float:
     """How large a difference is, or may be, in margins."""
     if one.low is None or one.high is None:
         return 0.0
-    sure = one.verdict in (Verdict.LARGE_GAP, Verdict.GAP, Verdict.SMALL_GAP)
-    size = abs(one.difference or 0.0) if sure else max(abs(one.low), abs(one.high))
+    size = abs(one.difference or 0.0) if one.verdict.differs else max(abs(one.low), abs(one.high))
     return size / one.margin if one.margin > 0 else math.inf
 
 
@@ -195,42 +189,41 @@ def performance_beside(result: Result) -> str:
 
 def measure_meaning(one: DetectorMeasure, names: SetNames) -> str:
     """What the verdict on a measure means."""
-    if one.verdict == Verdict.TOO_FEW:
-        return _too_few_for_measure(one, names)
-    m = f"{_margin(one):g}"
     low, high, subject = _signed(one, one.low), _signed(one, one.high), _SUBJECTS[one.measure][0]
-    said = {
-        Verdict.LARGE_GAP: f"{names.b} does not predict {names.a} in {subject}: they differ by {m} or more.",
-        Verdict.GAP: f"{names.b} and {names.a} differ in {subject} beyond chance; whether by more or by less than {m}, "
-        "more frames would tell.",
-        Verdict.SMALL_GAP: f"{names.b} and {names.a} differ in {subject} beyond chance, but by less than {m}.",
-        Verdict.CANNOT_TELL: f"In {subject} no difference is shown, but one of {m} or more is not ruled out: more "
-        "frames would tell.",
-    }[one.verdict]
+    said = one.verdict.meaning.format(
+        a=names.a,
+        b=names.b,
+        m=f"{_margin(one):g}",
+        of=f" in {subject}",
+        within=f"In {subject} ",
+        differs="they differ",
+        few=_too_few_for_measure(one, names),
+        fails="It finds next to nothing in either set, and such sets agree whatever they show.",
+    )
+    if one.verdict.unsized:
+        return said
     interval = f"(95{NO_BREAK_SPACE}%: {low} to {high}); p{NO_BREAK_SPACE}={NO_BREAK_SPACE}{format_p(one.p_adjusted)}"
     return f"{said} B less A is {_signed(one, one.difference)} {interval}."
 
 
 def measure_step(one: DetectorMeasure, entry: ResultEntry, names: SetNames) -> str:
     """What to do after the verdict on the measure that is worst; `entry` holds that on performance."""
-    if one.verdict == Verdict.TOO_FEW:
-        return f"Record longer, at new places: {FEWEST_UNITS} independent units of each set are the least."
-    if one.verdict == Verdict.CANNOT_TELL:
-        size = _size(one)
-        times = "" if not 1 < size**2 < 100 else f"About {size**2:.1f} times as many independent units would tell. "
-        return f"{times}Record more frames, or state a margin that suits your use (--margin)."
+    size = _size(one)
+    times = "" if not 1 < size**2 < 100 else f"About {size**2:.1f} times as many independent units would tell. "
+    more = f"{times}Record more frames, or state a margin that suits your use (--margin)."
+    few = f"Record longer, at new places: {FEWEST_UNITS} independent units of each set are the least."
     change = _change(one, entry, names)
-    if one.verdict == Verdict.SMALL_GAP:
-        return f"If differences below {_margin(one):g} do not matter to you, use {names.b}. Otherwise: {change}"
-    return change
+    return one.verdict.follows.format(
+        b=names.b, m=f"{_margin(one):g}", few=few, change=change, more="" if one.verdict.differs else more
+    ).rstrip()
 
 
 def _change(one: DetectorMeasure, entry: ResultEntry, names: SetNames) -> str:
     """What to change about B."""
-    if one.measure not in COUNTS and entry.verdict in GAPS:
+    if one.measure not in COUNTS and entry.verdict.differs:
         return (
-            "simjudge explain says which part of the camera causes it, and simjudge fit finds a camera that closes it. "
-            "Then compare again."
+            "simjudge explain says which part of the camera causes it, and simjudge fit looks for a camera that closes "
+            "it. Then compare again."
         )
     if one.measure not in COUNTS:
         # Performance shows no gap, and explain shares out no other.

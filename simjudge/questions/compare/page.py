@@ -13,7 +13,7 @@ from markupsafe import Markup
 from simjudge.core.errors import Losses, UsageError
 from simjudge.method.patch_size import small_patch_note
 from simjudge.page import kit
-from simjudge.page.chart_data import DASH, VERDICT_COLOURS, Cell, OverlapPoint, entry_colours, series_colours
+from simjudge.page.chart_data import DASH, Cell, OverlapPoint, entry_colours, series_colours
 from simjudge.page.kit import FigureEmbedder, element, write_page
 from simjudge.questions.compare.charts import (
     overlap_figure,
@@ -142,7 +142,7 @@ class ResultView:
             return _with_given(self.result, shown)
         shown = replace(
             performance,
-            kind=VERDICT_COLOURS[worst.verdict],
+            kind=worst.verdict.colour,
             headline=f"{capitalized(verdict_words(worst.verdict, worst.margin))}{average}",
             meaning=f"{measure_meaning(worst, self.names)} {but}".rstrip(),
             evidence=f"{performance_beside(self.result)} {performance.meaning} {performance.evidence}".rstrip(),

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from simjudge.page import kit
-from simjudge.page.chart_data import VERDICT_COLOURS, NothingToDrawError, format_percent, missed_share, performances
+from simjudge.page.chart_data import NothingToDrawError, format_percent, missed_share, performances
 from simjudge.page.kit import FigureEmbedder, element
 from simjudge.questions.compare.charts import difference_by_kind, verdict_row
 from simjudge.questions.compare.facts import (
@@ -116,7 +116,7 @@ def class_verdict(entry: ResultEntry, result: Result, axis_end: float) -> ClassV
     return ClassVerdict(
         result=result.name,
         label=entry.label,
-        kind=VERDICT_COLOURS[entry.verdict],
+        kind=entry.verdict.colour,
         headline=headline(entry),
         meaning=capitalized(meaning(entry, names)),
         evidence=evidence(entry),

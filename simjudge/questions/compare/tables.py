@@ -12,7 +12,6 @@ from typing import Any
 from simjudge.core.arrays import SummaryTable
 from simjudge.core.files import atomic_file
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
-from simjudge.method.verdicts import Verdict
 from simjudge.page.chart_data import DASH, format_count, format_number, format_p, format_percent
 from simjudge.questions.compare.words import undefined_reason
 from simjudge.results.metric_rows import verdict_words
@@ -101,7 +100,7 @@ def _verdict(entry: EntryNumbers) -> str:
 
 
 def _gap(entry: EntryNumbers) -> Sequence[str]:
-    if entry.verdict == Verdict.TOO_FEW:  # too few units to say anything of a gap
+    if entry.verdict.unsized:
         return "-", "-", _number(entry.p_value)
     low, high = entry.gap_low, entry.gap_high
     spread = "-" if low is None or high is None else f"{low:.3f} to {high:.3f}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from simjudge.method.verdicts import FEWEST_UNITS, GAPS, SIGNIFICANCE, Reason, Verdict
+from simjudge.method.verdicts import FEWEST_UNITS, SIGNIFICANCE, Reason, Verdict
 from simjudge.page.chart_data import (
     NO_BREAK_SPACE,
     format_gap,
@@ -13,7 +13,6 @@ from simjudge.page.chart_data import (
     format_p,
     format_percent,
 )
-from simjudge.results.metric_rows import NEXT_TO_NOTHING, next_to_nothing_in
 from simjudge.results.result_header import ResultParameters
 from simjudge.results.saved_result import Result, ResultEntry
 
@@ -69,18 +68,16 @@ class SetNames:
 
 def headline(entry: ResultEntry) -> str:
     """Write the verdict as the page calls it."""
-    if finds_nothing(entry):
-        return "The detector finds next to nothing in either set"
-    if blind := blind_set(entry):
-        return f"The detector finds next to nothing in {blind}"
-    words, share = capitalized(entry.verdict_words), entry.numbers.overlap_a
-    return f"{words}, over {format_percent(share)} of A" if share is not None and _is_partial(entry) else words
+    share, scope, blind = entry.numbers.overlap_a, entry.numbers.scope.words, blind_set(entry)
+    over = f"over {format_percent(share)} of A" if _is_partial(entry) else ""
+    said = ", ".join(part for part in (capitalized(entry.verdict_words), over, scope) if part)
+    return f"{said}: the detector finds next to nothing in {blind}" if blind else said
 
 
 def _is_partial(entry: ResultEntry) -> bool:
     """Whether the verdict is over the smaller part of A."""
-    share = entry.numbers.overlap_a
-    return share is not None and share < SMALL_OVERLAP and entry.verdict in (*GAPS, Verdict.PREDICTS)
+    share, verdict = entry.numbers.overlap_a, entry.verdict
+    return share is not None and share < SMALL_OVERLAP and (verdict.differs or verdict.within)
 
 
 def capitalized(text: str) -> str:
@@ -90,68 +87,56 @@ def capitalized(text: str) -> str:
 
 def meaning(entry: ResultEntry, names: SetNames) -> str:
     """Write what the verdict means for the user."""
-    if finds_nothing(entry):
-        return _dead(entry)
-    if blind := blind_set(entry):
-        return f"{_blind(entry, blind)} {capitalized(entry.verdict_words)}: {_of_verdict(entry, names)}"
-    return _of_verdict(entry, names)
+    of_verdict, blind = _of_verdict(entry, names), blind_set(entry)
+    return f"{_blind(entry, blind)} {capitalized(entry.verdict_words)}: {of_verdict}" if blind else of_verdict
 
 
 def _of_verdict(entry: ResultEntry, names: SetNames) -> str:
-    m, a, b = f"{entry.margin:g}", names.a, names.b
-    if entry.verdict == Verdict.NO_OVERLAP or entry.numbers.mean_w1 is None:
+    if entry.numbers.mean_w1 is None and entry.verdict != Verdict.DETECTOR_FAILS:
         return _nothing_compared(entry, names)
-    if entry.verdict == Verdict.TOO_FEW:
-        return _too_few(entry, names)
-    return {
-        Verdict.LARGE_GAP: f"{b} does not predict {a}: in like contexts {_performance(entry)} differs by {m} or more.",
-        Verdict.GAP: f"{b} and {a} differ beyond chance; whether by more or by less than {m}, more frames would tell.",
-        Verdict.SMALL_GAP: f"{b} and {a} differ beyond chance, but by less than {m}.",
-        Verdict.PREDICTS: f"no difference is shown, and one of {m} or more is ruled out: {b} predicts {a} to "
-        f"within {m}.",
-        Verdict.CANNOT_TELL: f"no difference is shown, but one of {m} or more is not ruled out: more frames would "
-        "tell.",
-        Verdict.NOT_TESTED: _not_tested(),
-    }[entry.verdict]
+    return entry.verdict.meaning.format(
+        a=names.a,
+        b=names.b,
+        m=f"{entry.margin:g}",
+        of="",
+        within="",
+        differs=f"in like contexts {_performance(entry)} differs",
+        few=_too_few(entry, names),
+        nothing=_nothing_compared(entry, names),
+        fails=_fails(entry),
+    )
 
 
 def _performance(entry: ResultEntry) -> str:
     return "the detector's performance" if entry.own is None else entry.own.name
 
 
-def finds_nothing(entry: ResultEntry) -> bool:
-    """Whether both sets' mean performance is below the margin: no simulation could differ by as much."""
-    a, b = entry.numbers.mean_performance_a, entry.numbers.mean_performance_b
-    known = entry.verdict not in (Verdict.NO_OVERLAP, Verdict.NOT_TESTED) and a is not None and b is not None
-    return known and entry.own is None and max(a or 0.0, b or 0.0) < max(entry.margin, NEXT_TO_NOTHING)
-
-
 def blind_set(entry: ResultEntry) -> str:
     """The set, "A" or "B", in which alone the detector finds next to nothing; empty where there is none."""
-    numbers = entry.numbers
-    if entry.own is not None:  # the lowest value of a range need be no failure
-        return ""
-    return next_to_nothing_in(entry.verdict, numbers.mean_performance_a, numbers.mean_performance_b)
+    # The lowest value of a range of one's own need be no failure.
+    return "" if entry.own is not None else entry.numbers.failing_side
+
+
+def _found(entry: ResultEntry, side: str) -> str:
+    recall, map50 = (entry.numbers.number(f"{name}_{side.lower()}") for name in ("recall", "map50"))
+    known = (("recall", recall), ("mAP50", map50))
+    return " and ".join(f"{name} {format_number(value)}" for name, value in known if value is not None)
 
 
 def _blind(entry: ResultEntry, blind: str) -> str:
-    here, there = entry.numbers.mean_performance_a, entry.numbers.mean_performance_b
-    other = "B"
-    if blind == "B":
-        here, there, other = there, here, "A"
+    other = "B" if blind == "A" else "A"
     return (
-        f"its mean performance there is {format_number(here)}, and {format_number(there)} in {other}; check classes "
-        f"and labels of {blind} first."
+        f"it finds next to nothing in {blind}: {_found(entry, blind)} there, {_found(entry, other)} in {other}; check "
+        f"classes and labels of {blind} first."
     )
 
 
-def _dead(entry: ResultEntry) -> str:
-    a, b = entry.numbers.mean_performance_a, entry.numbers.mean_performance_b
+def _fails(entry: ResultEntry) -> str:
     unknown = entry.numbers.verdict_reason == Reason.NEVER_PREDICTED
     why = "it predicts no such class; " if unknown else ""
     return (
-        f"{why}its mean performance is {format_number(a)} and {format_number(b)}, so even a useless simulation would "
-        f"have come out as “{entry.verdict_words}”: this says nothing about the simulation."
+        f"{why}it finds next to nothing in either set ({_found(entry, 'a')} in A, {_found(entry, 'b')} in B), and such "
+        "sets agree whatever they show: this says nothing about the simulation."
     )
 
 
@@ -170,7 +155,7 @@ def evidence(entry: ResultEntry) -> str:
         return f"Mean W1 is {format_number(w1)}, p = {format_p(p)}{corrected_p(entry)}; {NO_GAP}."
     if noise is None or p is None:
         return f"Mean W1 is {format_number(w1)}."
-    if entry.verdict == Verdict.TOO_FEW:  # gap and interval are as little to be relied on as p
+    if entry.verdict.unsized:  # gap and interval are as little to be relied on as p
         return _w1_beside_noise(entry)
     smallest = numbers.draws > 0 and p <= 1.0000001 / (1 + numbers.draws)
     p_text = f"p = {format_p(p)}" + (f", the smallest that {numbers.draws:,} draws can show" if smallest else "")
@@ -190,7 +175,7 @@ def evidence(entry: ResultEntry) -> str:
 def _concentrated(entry: ResultEntry) -> str:
     """Where the gap sits, if in a part of the contexts."""
     share, size = entry.numbers.gap_share, entry.numbers.gap_size
-    if share is None or size is None or share >= EVERYWHERE or entry.verdict not in GAPS:
+    if share is None or size is None or share >= EVERYWHERE or not entry.verdict.differs:
         return ""
     return f", about {format_number(size, 2)} in {format_percent(share)} of the contexts"
 
@@ -238,7 +223,7 @@ def drawn_part(entry: ResultEntry) -> str:
 
 def _detectable(entry: ResultEntry) -> str:
     shown = entry.numbers.detectable_gap
-    if shown is None or entry.verdict == Verdict.TOO_FEW:
+    if shown is None or entry.verdict.unsized:
         return ""
     return f"Sets of these sizes would have shown a gap of {format_number(shown)} in about 80 of 100 cases."
 
@@ -262,10 +247,6 @@ def _too_few(entry: ResultEntry, names: SetNames) -> str:
     }.get(entry.numbers.verdict_reason, "there is too little to tell a difference from chance.")
 
 
-def _not_tested() -> str:
-    return "nothing was drawn: W1 alone does not tell whether there is a gap, nor how large it is."
-
-
 def corrected_p(entry: ResultEntry) -> str:
     """Write what p becomes where the class is one of several."""
     p, adjusted = entry.numbers.p_value, entry.numbers.p_adjusted
@@ -276,7 +257,7 @@ def corrected_p(entry: ResultEntry) -> str:
 
 def effect_size(entry: ResultEntry) -> str:
     """Write how large the gap is, and over how much of A."""
-    if entry.numbers.gap is None or entry.verdict == Verdict.TOO_FEW:
+    if entry.numbers.gap is None or entry.verdict.unsized:
         return ""
     over = "" if _is_partial(entry) else f", over {format_percent(entry.numbers.overlap_a)} of A"
     return f"gap {format_gap(entry)}{over}"
@@ -304,7 +285,7 @@ def correction_sentence(entries: Sequence[ResultEntry]) -> str:
     tested = [e for e in entries if e.numbers.p_adjusted is not None]
     if len(tested) < 2:
         return ""
-    found = sum(e.verdict in GAPS for e in tested)
+    found = sum(e.verdict.differs for e in tested)
     return (
         f"{found} of {len(tested)} tested classes show a gap; p of each is corrected for their number (Romano and "
         f"Wolf), and a class is called a gap only where all classes together are one, at p ≤ {SIGNIFICANCE}."
@@ -323,8 +304,8 @@ def undefined_reason(entry: ResultEntry, field: str, parameters: ResultParameter
     if field in _NEED_OVERLAP and not entry.numbers.compared:
         return "nothing was compared: " + _why_nothing(entry)
     reasons = (
-        (field == "p_adjusted" and entry.verdict == Verdict.TOO_FEW, "there is too little to be tested"),
-        (field == "detectable_gap" and entry.verdict == Verdict.TOO_FEW, "there is too little to show any"),
+        (field == "p_adjusted" and entry.verdict.unsized, "there is too little to be tested"),
+        (field == "detectable_gap" and entry.verdict.unsized, "there is too little to show any"),
         (field in (*_DRAWN, "adjusted_w1") and not parameters.draws, "no draws were asked for"),
         (field == "adjusted_w1", "the objects of like contexts are alike: nothing had to be adjusted"),
         (field == "relative_w1", "the mean performance in A is 0"),

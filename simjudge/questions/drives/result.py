@@ -10,7 +10,7 @@ import numpy as np
 from simjudge.core.arrays import FloatArray
 from simjudge.core.field_types import Choice, Number
 from simjudge.judging.metric_comparison import BothSides, MetricQuestion, MetricsFile, SavedMetrics
-from simjudge.method.verdicts import GAPS, Reason, Verdict
+from simjudge.method.verdicts import Reason, Verdict
 from simjudge.results.metric_rows import MetricWords, number
 from simjudge.results.result_fields import Count, OpenFields, Value
 from simjudge.results.saved_result import DRIVES, LINES, WINDOWS
@@ -97,7 +97,7 @@ def misleading_places(result: SavedDrives) -> list[str]:
     lines = []
     for row in result.metrics:
         place, w1 = w1_by_place(result, row.metric)
-        if row.verdict in GAPS and len(place):
+        if Verdict(row.verdict).differs and len(place):
             worst = int(w1.argmax())
             lines.append(
                 f"{row.metric.capitalize()} misleads most {place[worst]:.1f} m along the course: W1"

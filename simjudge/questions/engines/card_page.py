@@ -8,7 +8,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from simjudge.page import kit
-from simjudge.page.chart_data import DASH, VERDICT_COLOURS, Cell
+from simjudge.page.chart_data import DASH, Cell
 from simjudge.questions.engines.card import (
     MEASUREMENTS,
     SPEED_SCENE,
@@ -148,7 +148,7 @@ def _gaps(cards: Sequence[EngineCard]) -> Markup:
         (
             card.engine,
             *(
-                Cell(gap_text(gap), gap.gap, VERDICT_COLOURS[gap.verdict] if gap.verdict else "too-few", gap.problem)
+                Cell(gap_text(gap), gap.gap, gap.verdict.colour if gap.verdict else "too-few", gap.problem)
                 for gap in card.gaps
             ),
         )

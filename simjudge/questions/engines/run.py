@@ -30,7 +30,6 @@ from simjudge.geometry.poses import Pose
 from simjudge.judging.compare_settings import CompareSettings
 from simjudge.judging.comparison import compare_sets
 from simjudge.page import kit
-from simjudge.page.chart_data import VERDICT_COLOURS
 from simjudge.page.kit import picture_uri, write_page
 from simjudge.questions.compare.words import SetNames, verdict_sentence
 from simjudge.results.saved_result import Result, load_results, write_json
@@ -266,7 +265,7 @@ def _judge_section(result: Result) -> Markup:
         "The judge: does what a detector does on B predict what it does on A?",
         *(
             kit.paragraph(
-                kit.chip(entry.verdict_words, VERDICT_COLOURS[entry.verdict]),
+                kit.chip(entry.verdict_words, entry.verdict.colour),
                 " ",
                 kit.bold(entry.label),
                 f": {verdict_sentence(entry, names)}",

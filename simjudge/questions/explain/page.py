@@ -11,7 +11,7 @@ from simjudge.core.arrays import SummaryTable
 from simjudge.core.frames import FrameSet
 from simjudge.method.verdicts import SIGNIFICANCE, Verdict
 from simjudge.page import kit
-from simjudge.page.chart_data import DASH, LIGHT, VERDICT_COLOURS, format_number, format_p, format_percent, round_up
+from simjudge.page.chart_data import DASH, LIGHT, format_number, format_p, format_percent, round_up
 from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, plain_text, report_style, save_figure
 from simjudge.page.kit import FigureEmbedder, frame_uris, write_page
 from simjudge.questions.explain.result import (
@@ -371,7 +371,7 @@ def write_explanation_page(found: Explanation, sets: tuple[FrameSet, FrameSet], 
         "the causes of a gap",
         kit.hero(
             verdict_words(found.certainty.verdict, found.margin).capitalize(),
-            VERDICT_COLOURS[found.certainty.verdict],
+            found.certainty.verdict.colour,
             headline(found),
             kit.paragraph(lead(found)),
             kit.bullets(detail_sentences(found)),

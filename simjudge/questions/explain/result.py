@@ -20,7 +20,7 @@ from simjudge.core.errors import Losses
 from simjudge.core.frames import FrameSet
 from simjudge.core.installed import version
 from simjudge.method.certainty import Certainty
-from simjudge.method.verdicts import GAPS, MARGIN
+from simjudge.method.verdicts import MARGIN
 from simjudge.results.saved_result import write_json, write_rows
 from simjudge.sim.sensors.camera_matching.cause_names import SCENE_CAUSES
 
@@ -235,7 +235,7 @@ class Explanation:
     @property
     def is_gap(self) -> bool:
         """Whether `compare` calls the difference a gap."""
-        return self.certainty.verdict in GAPS and bool(self.certainty.gap)
+        return self.certainty.verdict.differs and bool(self.certainty.gap)
 
     @property
     def margin(self) -> float:

@@ -17,7 +17,7 @@ from simjudge.judging.compare_settings import LIDAR
 from simjudge.judging.comparison import Source
 from simjudge.method.verdicts import SIGNIFICANCE
 from simjudge.page import kit
-from simjudge.page.chart_data import LIGHT, VERDICT_COLOURS, format_number, format_p
+from simjudge.page.chart_data import LIGHT, format_number, format_p
 from simjudge.page.figures import LINE_WIDTH, ReportFigure, add_axes, report_style, save_figure
 from simjudge.page.kit import FigureEmbedder, frame_uris, write_page
 from simjudge.questions.fit.result import (
@@ -388,7 +388,7 @@ def _write(
         f"a {sensor} fitted by the judge",
         kit.hero(
             fit_word(found),
-            VERDICT_COLOURS[found.after.certainty.verdict],
+            found.after.certainty.verdict.colour,
             sentences[0],
             kit.bullets(sentences[1:]),
         ),

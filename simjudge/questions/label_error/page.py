@@ -10,7 +10,7 @@ import numpy as np
 from simjudge.core.arrays import SummaryTable
 from simjudge.judging.label_noise import PricedLabels
 from simjudge.page import kit
-from simjudge.page.chart_data import LIGHT, VERDICT_COLOURS
+from simjudge.page.chart_data import LIGHT
 from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.kit import SOURCE, FigureEmbedder, ResultPage
@@ -60,9 +60,7 @@ def render_label_page(result: SavedLabelError, folder: Path, title: str = "") ->
     return kit.page(
         title or f"What do the labels' errors cost? {result.content['error']}",
         folder.resolve().name,
-        kit.hero(
-            verdict_words(found.verdict, result.margin), VERDICT_COLOURS[found.verdict], lead, kit.bullets(others)
-        ),
+        kit.hero(verdict_words(found.verdict, result.margin), found.verdict.colour, lead, kit.bullets(others)),
         kit.section(
             "How the numbers move",
             kit.table(_COLUMNS, result.rows, row_heads=True, words=(0, 6)),

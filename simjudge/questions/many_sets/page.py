@@ -13,12 +13,10 @@ from markupsafe import Markup
 from simjudge.core.arrays import SummaryTable
 from simjudge.core.files import atomic_file
 from simjudge.core.images import RgbImage, encode_jpeg
-from simjudge.method.verdicts import GAPS, Verdict
 from simjudge.page import kit
 from simjudge.page.chart_data import (
     DASH,
     NO_BREAK_SPACE,
-    VERDICT_COLOURS,
     Cell,
     NothingToDrawError,
     format_number,
@@ -176,7 +174,7 @@ def _kind_row(net: str, label: str, kind: str, found: Sequence[tuple[SetsCompari
     ]
     performance = math.fsum(mean for _, mean in both)
     relative = math.fsum(w1_of for w1_of, _ in both) / performance if performance else None
-    gaps = sum(study_verdict(entry) in GAPS for entry in entries)
+    gaps = sum(study_verdict(entry).differs for entry in entries)
     ends = (known[0][1], known[-1][1]) if known else ("", "")
     return KindRow(
         net,
@@ -215,7 +213,7 @@ def _shown_gap_sentences(result: ManySetsResult, net: str) -> str:
     """Which gaps the comparisons of a net would have shown, and how many could show none."""
     overall = [comparison.overall for comparison in result.comparisons if comparison.net == net]
     shown = sorted(size for entry in overall if (size := entry.numbers.shown_gap) is not None)
-    blind = sum(entry.verdict in (Verdict.TOO_FEW, Verdict.NO_OVERLAP) for entry in overall)
+    blind = sum(not entry.verdict.decided for entry in overall)
     words = ""
     if shown:
         least, most = format_number(shown[0]), format_number(shown[-1])
@@ -447,7 +445,7 @@ def _pair_cells(pair: SetsComparison, entry: ResultEntry) -> list[Cell]:
         Cell(pair.net),
         Cell(pair.kind),
         Cell(entry.label),
-        Cell(verdict_words(verdict, entry.margin), colour=VERDICT_COLOURS[verdict]),
+        Cell(verdict_words(verdict, entry.margin), colour=verdict.colour),
         _number(entry.numbers.gap),
         _number(low, interval),
         _number(entry.numbers.mean_w1),

@@ -40,7 +40,7 @@ from simjudge.judging.comparison import Comparison
 from simjudge.judging.inputs import InputSet, comparable_pairs, read_input, with_pixels_judged
 from simjudge.judging.judged_set import JudgedSet, judge_patches, judge_set, take_frames
 from simjudge.judging.painted_masks import PaintedGeometry, choose_patch, log_patch
-from simjudge.judging.pair import add_pointwise, compare_judged, entry_numbers, painted_sets, side_numbers
+from simjudge.judging.pair import add_pointwise, compare_judged, entry_numbers, painted_sets
 from simjudge.judging.result_writing import (
     certainty_parameters,
     comparison_parameters,
@@ -53,7 +53,7 @@ from simjudge.method.compiled import choose_loops
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.method import MOST_DRAWS
 from simjudge.method.multiple_tests import holm
-from simjudge.method.verdicts import GAPS, Verdict, verdict_by_margin
+from simjudge.method.verdicts import verdict_by_margin
 from simjudge.questions.many_sets.result import ManySetsResult, many_sets_from_content, save_many_sets
 from simjudge.results.gallery import PER_KIND
 from simjudge.results.saved_result import check_result_place
@@ -337,7 +337,6 @@ _NOT_HERE = (
     "paired",
     "sensor",
 )
-_DECIDED = (*GAPS, Verdict.PREDICTS, Verdict.CANNOT_TELL)
 
 
 @takes_setting_keywords
@@ -417,7 +416,7 @@ def correct_for_study(comparisons: Sequence[ComparisonNumbers]) -> list[Comparis
 
 def _in_study(entry: EntryNumbers, p: float | None) -> EntryNumbers:
     verdict, low, high = entry.verdict, entry.gap_low, entry.gap_high
-    if verdict in _DECIDED and p is not None and low is not None and high is not None:
+    if verdict.decided and p is not None and low is not None and high is not None:
         verdict = verdict_by_margin(p, low, high, entry.margin)
     return replace(entry, p_study=p, verdict_study=verdict)
 
@@ -466,10 +465,8 @@ def _objects_digest(frames: FrameSet) -> str:
 
 def _numbers(comparison: SetComparison, found: Any, classes: Any, overall: Any, *, paired: bool) -> ComparisonNumbers:
     a, b = comparison.sets
-    by_class = {
-        str(k): entry_numbers([one], classes[k], side_numbers(a, k), side_numbers(b, k)) for k, one in found.items()
-    }
-    together = entry_numbers(list(found.values()), overall, side_numbers(a, None), side_numbers(b, None))
+    by_class = {str(k): entry_numbers([one], classes[k], a.numbers(k), b.numbers(k)) for k, one in found.items()}
+    together = entry_numbers(list(found.values()), overall, a.numbers(None), b.numbers(None))
     numbers = ComparisonNumbers(by_class, together)
     return add_pointwise(a, b, numbers) if paired else numbers
 

@@ -12,7 +12,7 @@ import numpy as np
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import atomic_folder
 from simjudge.core.text import nearest_name
-from simjudge.method.verdicts import GAPS, MARGIN
+from simjudge.method.verdicts import MARGIN
 from simjudge.questions.many_sets.result import ManySetsResult, load_many_sets, study_verdict
 from simjudge.results.saved_result import (
     FINDINGS_FOLDER,
@@ -230,7 +230,7 @@ def _along(points: Sequence[tuple[tuple[float, float], ResultEntry]], axis: int)
 def _alike_finding(result: ManySetsResult, net: str) -> StudyFinding:
     w1 = _mean_by_kind(result, net, "mean_w1")
     known = [value for value in w1.values() if value is not None]
-    gaps = sum(study_verdict(comparison.overall) in GAPS for comparison in result.comparisons if comparison.net == net)
+    gaps = sum(study_verdict(comparison.overall).differs for comparison in result.comparisons if comparison.net == net)
     apart = max(known, default=0.0) - min(known, default=0.0)
     agrees = UNDECIDED if len(known) < len(w1) else YES if apart <= _ALIKE else NO
     note = f"; {gaps} pairs with a gap"

@@ -28,7 +28,7 @@ from simjudge.method.entry_numbers import reduce_comparisons
 from simjudge.method.gap import FOLD_AT_ZERO
 from simjudge.method.similarity_join import Neighbours
 from simjudge.method.vector_contexts import PointSamples, compare_points
-from simjudge.method.verdicts import SIGNIFICANCE, Verdict, verdict_by_margin
+from simjudge.method.verdicts import SIGNIFICANCE, verdict_by_margin
 from simjudge.method.wasserstein import wasserstein_distance
 from simjudge.questions.policies.trials import PolicyTrials, row_numbers
 
@@ -360,8 +360,8 @@ class GapEvidence(ShortRepr):
         ends = gap_ends(boot, min(sure.units_a, sure.units_b), size, pull)
         low, high = min(low, ends[0]), max(high, ends[1])
         high = min(boot.largest, gap + float(np.hypot(high - gap, (self._weight(told) * hidden).max(initial=0.0))))
-        tested = p is not None and sure.verdict not in {Verdict.TOO_FEW, Verdict.NOT_TESTED, Verdict.NO_OVERLAP}
-        verdict = verdict_by_margin(p, low, high, sure.margin) if tested and p is not None else sure.verdict
+        decided = p is not None and sure.verdict.decided
+        verdict = verdict_by_margin(p, low, high, sure.margin) if decided and p is not None else sure.verdict
         return replace(sure, gap_low=low, gap_high=high, verdict=verdict)
 
     def _untied(self, chosen: IntArray, weight: FloatArray) -> FloatArray:

@@ -8,7 +8,7 @@ import typer
 
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import declared
-from simjudge.questions.compare.command import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions
+from simjudge.questions.compare.command import FAIL_ON, JUNIT, REQUIRE, SCOPE, SUMMARY, GateOptions
 from simjudge.questions.policies.settings import PolicySettings, PolicyWatchSettings, TrialTableSettings
 from simjudge.terminal.common import exit_if_lost, print_note, print_result_place, print_table, takes_settings
 
@@ -25,6 +25,7 @@ def compare_policies(
     out: Path = typer.Option(..., "--out", help="Folder for the result."),
     fail_on: str | None = FAIL_ON,
     require: str | None = REQUIRE,
+    scope: str | None = SCOPE,
     summary: Path | None = SUMMARY,
     junit: Path | None = JUNIT,
     follow: bool = typer.Option(False, "--follow", help="Follow REAL while it grows, as simjudge watch-policies does."),
@@ -35,14 +36,14 @@ def compare_policies(
     if follow:
         if sim is not None:
             raise UsageError("--follow: takes one table with a column side; leave SIM out")
-        if GateOptions.read(fail_on, require, summary, junit).asked:
+        if GateOptions.read(fail_on, require, summary, junit, scope=scope).asked:
             raise UsageError("--follow: checks nothing; leave out --fail-on, --require, --summary and --junit")
         shared = {row.name: getattr(settings, row.name) for row in declared(TrialTableSettings)}
         follow_table(real, out, PolicyWatchSettings(**shared, margin=settings.margin))
         return
     from simjudge.questions.policies.run import compare_policies as compare
 
-    gate = GateOptions.read(fail_on, require, summary, junit, settings.draws)
+    gate = GateOptions.read(fail_on, require, summary, junit, settings.draws, scope=scope)
     result = compare(real, sim, out, settings=settings, log=print_note)
     print_table(result.table)
     for line in result.lines:

@@ -14,7 +14,7 @@ from simjudge.core.installed import version
 from simjudge.core.text import JsonMapping
 from simjudge.method.verdicts import Verdict
 from simjudge.page import kit
-from simjudge.page.chart_data import LIGHT, VERDICT_COLOURS, Cell
+from simjudge.page.chart_data import LIGHT, Cell
 from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
 from simjudge.page.kit import FigureEmbedder, ResultPage, element
 from simjudge.questions.policies.ranking import RankingVerdict
@@ -267,7 +267,7 @@ def _tables(result: SavedPolicies) -> Iterator[Markup]:
 
 def _verdict_row(row: Row, names: Sequence[str]) -> list[object]:
     *cells, word = table_row(row, names)
-    return [*cells, Cell(word, colour=VERDICT_COLOURS[row["verdict"]])]
+    return [*cells, Cell(word, colour=Verdict(row["verdict"]).colour)]
 
 
 def drawn_part(title: str, key: str, figure: Markup, below: str = "") -> Markup:
@@ -310,7 +310,7 @@ def render_policies_page(result: SavedPolicies, title: str = "") -> str:
         title or "Does the simulator predict how the robot will do?",
         result.name,
         result.content,
-        kit.hero(headline(result), VERDICT_COLOURS[verdict], lead(result), said),
+        kit.hero(headline(result), verdict.colour, lead(result), said),
         _drawn(result),
         _HOW,
         [kit.section("What to do next", kit.bullets(further), when=further), *_tables(result)],

@@ -16,7 +16,7 @@ from simjudge.core.field_types import Choice, Number, Text
 from simjudge.core.text import Json, JsonMapping, list_some
 from simjudge.method.certainty import Certainty
 from simjudge.method.entry_numbers import EntryNumbers
-from simjudge.method.verdicts import GAPS, SIGNIFICANCE, Verdict
+from simjudge.method.verdicts import SIGNIFICANCE, Verdict
 from simjudge.page.chart_data import DASH, format_number, format_p, format_percent
 from simjudge.questions.policies.ranking import RankingVerdict
 from simjudge.questions.policies.tables import read_policy_table
@@ -206,7 +206,7 @@ def _trusts(row: Row) -> bool | None:
     """Whether a gap as large as the margin is ruled out, or certain; None where neither is."""
     if row["verdict"] in {Verdict.PREDICTS, Verdict.SMALL_GAP}:
         return True
-    return False if row["verdict"] in GAPS else None
+    return False if Verdict(row["verdict"]).differs else None
 
 
 def _choice_words(ranking: Row | None) -> str:

@@ -20,7 +20,7 @@ from simjudge.core.text import Json, JsonMapping, read_text
 from simjudge.method.betting import SequenceVerdict
 from simjudge.method.verdicts import Verdict
 from simjudge.page import kit
-from simjudge.page.chart_data import LIGHT, VERDICT_COLOURS, format_percent
+from simjudge.page.chart_data import LIGHT, format_percent
 from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.kit import FigureEmbedder, ResultPage
@@ -195,7 +195,7 @@ def render_watch_page(result: WatchedTrials, title: str = "") -> str:
         title or "Does the simulator predict how the robot does, while trials come in?",
         Path(result.content["file"]).name,
         result.content,
-        kit.hero(headline(result), VERDICT_COLOURS[verdict], lead(result), kit.bullets(sentences(result))),
+        kit.hero(headline(result), verdict.colour, lead(result), kit.bullets(sentences(result))),
         [drawn_part("As trials came", _KEY, FigureEmbedder().embed(sequence_figure(result)))],
         _HOW,
     )

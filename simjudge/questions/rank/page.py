@@ -11,7 +11,7 @@ from simjudge.core.arrays import SummaryTable
 from simjudge.method.gap_difference import Nearness
 from simjudge.method.verdicts import Verdict
 from simjudge.page import kit
-from simjudge.page.chart_data import DASH, LIGHT, VERDICT_COLOURS, Cell, format_number, format_p, format_percent
+from simjudge.page.chart_data import DASH, LIGHT, Cell, format_number, format_p, format_percent
 from simjudge.page.figures import Figures, ReportFigure, add_axes, report_style
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.page.kit import SOURCE, FigureEmbedder, ResultPage
@@ -98,7 +98,7 @@ def render_ranking_page(result: SavedRanking, folder: Path, title: str = "") -> 
     """Render the page."""
     embedder, a = FigureEmbedder(), str(result.content["inputs"]["a"].get("name") or "A")
     told = len(result.nearest) == 1
-    colour = VERDICT_COLOURS[Verdict.PREDICTS if told else Verdict.CANNOT_TELL]
+    colour = (Verdict.PREDICTS if told else Verdict.CANNOT_TELL).colour
     headline, *others = result.sentences
     headline = headline.rstrip(".")
     if len(result.nearest) > 1:  # who cannot be told apart stands in the sentences
@@ -152,7 +152,7 @@ def render_ranking_page(result: SavedRanking, folder: Path, title: str = "") -> 
 
 def _row(result: SavedRanking, one: RankedSimulation) -> list[object]:
     *numbers, verdict, cover = _texts(result, one)
-    return [*numbers, Cell(verdict, colour=VERDICT_COLOURS[one.numbers.overall.verdict]), cover]
+    return [*numbers, Cell(verdict, colour=one.numbers.overall.verdict.colour), cover]
 
 
 def _texts(result: SavedRanking, one: RankedSimulation) -> list[str]:
@@ -185,7 +185,7 @@ def _pair_cell(name: str, pair: SimulationPair) -> Cell:
     nearness = pair.nearness
     if pair.is_told:
         nearness = Nearness.FIRST if name == pair.nearer else Nearness.SECOND
-    return Cell(_WORDS[nearness], colour=VERDICT_COLOURS[_COLOURS[nearness]], hover=pair.interval)
+    return Cell(_WORDS[nearness], colour=_COLOURS[nearness].colour, hover=pair.interval)
 
 
 def _pair_row(pair: SimulationPair) -> list[str]:

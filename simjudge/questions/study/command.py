@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from simjudge.core.errors import UsageError, format_seconds_left
-from simjudge.questions.compare.command import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions
+from simjudge.questions.compare.command import FAIL_ON, JUNIT, REQUIRE, SCOPE, SUMMARY, GateOptions
 from simjudge.terminal.common import exit_if_lost, print_note, progress
 
 if TYPE_CHECKING:
@@ -49,6 +49,7 @@ def run(
     ),
     fail_on: str | None = FAIL_ON,
     require: str | None = REQUIRE,
+    scope: str | None = SCOPE,
     summary: Path | None = SUMMARY,
     junit: Path | None = JUNIT,
 ) -> None:
@@ -60,7 +61,7 @@ def run(
     from simjudge.questions.study.run import StudyRunOptions
     from simjudge.questions.study.study import run_study
 
-    gate = GateOptions.read(fail_on, require, summary, junit)
+    gate = GateOptions.read(fail_on, require, summary, junit, scope=scope)
     result = run_study(
         study,
         out,
@@ -103,13 +104,14 @@ def report(
     folder: Path = typer.Argument(..., metavar="DIR", help="Folder of a study."),
     fail_on: str | None = FAIL_ON,
     require: str | None = REQUIRE,
+    scope: str | None = SCOPE,
     summary: Path | None = SUMMARY,
     junit: Path | None = JUNIT,
 ) -> None:
     """Write the page of a study again, from what is done. Nothing is run."""
     from simjudge.questions.study.study import report_study
 
-    gate = GateOptions.read(fail_on, require, summary, junit)
+    gate = GateOptions.read(fail_on, require, summary, junit, scope=scope)
     _show(report_study(folder, log=print_note), gate)
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.questions.compare.command import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions, finish_metrics
+from simjudge.questions.compare.command import FAIL_ON, JUNIT, REQUIRE, SCOPE, SUMMARY, GateOptions, finish_metrics
 from simjudge.questions.tracks.settings import TrackSettings
 from simjudge.terminal.common import print_note, split_sides, takes_settings
 
@@ -23,13 +23,14 @@ def compare_tracks(
     out: Path = typer.Option(..., "--out", help="Folder for the result."),
     fail_on: str | None = FAIL_ON,
     require: str | None = REQUIRE,
+    scope: str | None = SCOPE,
     summary: Path | None = SUMMARY,
     junit: Path | None = JUNIT,
 ) -> None:
     """Compare a multi-object tracker (HOTA, MOTA, IDF1) in simulation and in reality, like object with like object."""
     from simjudge.questions.tracks.run import compare_tracks as compare
 
-    gate = GateOptions.read(fail_on, require, summary, junit, settings.draws)
+    gate = GateOptions.read(fail_on, require, summary, junit, settings.draws, scope=scope)
     example = "real/gt.txt,real/tracks.txt -- sim/gt.txt,sim/tracks.txt --out result"
     real, sim = split_sides(sequences, "compare-tracks", "sequences", example)
     result = compare([*real], [*sim], out, settings=settings, log=print_note)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import typer
 
-from simjudge.questions.compare.command import FAIL_ON, JUNIT, REQUIRE, SUMMARY, GateOptions, finish_metrics
+from simjudge.questions.compare.command import FAIL_ON, JUNIT, REQUIRE, SCOPE, SUMMARY, GateOptions, finish_metrics
 from simjudge.questions.trajectories.settings import TrajectorySettings
 from simjudge.terminal.common import print_note, split_sides, takes_settings
 
@@ -23,13 +23,14 @@ def compare_trajectories(
     out: Path = typer.Option(..., "--out", help="Folder for the result."),
     fail_on: str | None = FAIL_ON,
     require: str | None = REQUIRE,
+    scope: str | None = SCOPE,
     summary: Path | None = SUMMARY,
     junit: Path | None = JUNIT,
 ) -> None:
     """Compare errors of a localization (APE, RPE) in simulation and in reality, like stretch with like stretch."""
     from simjudge.questions.trajectories.run import compare_trajectories as compare
 
-    gate = GateOptions.read(fail_on, require, summary, junit, settings.draws)
+    gate = GateOptions.read(fail_on, require, summary, junit, settings.draws, scope=scope)
     example = "truth.tum,estimate.tum -- sim_truth.tum,sim_estimate.tum --out result"
     real, sim = split_sides(runs, "compare-trajectories", "runs", example)
     result = compare([*real], [*sim], out, settings=settings, log=print_note)

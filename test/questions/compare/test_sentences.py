@@ -6,7 +6,7 @@ import pytest
 
 from simjudge.method.entry_numbers import EntryNumbers
 from simjudge.method.verdicts import Verdict
-from simjudge.page.chart_data import DARK, LIGHT, VERDICT_COLOURS, format_number, format_p, format_percent
+from simjudge.page.chart_data import DARK, LIGHT, format_number, format_p, format_percent
 from simjudge.questions.compare.tables import GROUPS, Footnotes, format_cell
 from simjudge.questions.compare.words import (
     SetNames,
@@ -56,6 +56,7 @@ ABSENT = dict.fromkeys(("mean_w1", "gap_low", "gap_high", "noise", "noise_q95", 
 
 
 FEW = {"verdict_reason": "few_units"}
+FOUND = {"recall_a": 0.02, "recall_b": 0.04}
 COUNTED = dict.fromkeys(("draws", "units_a", "units_b"), 0)
 
 
@@ -98,32 +99,12 @@ def entry(**changes: object) -> ResultEntry:
         (SMALL, "would have shown a gap of 0.150 in about 80 of 100 cases"),
         (UNTESTED, "nothing was drawn: W1 alone does not tell whether there is a gap"),
         (
-            SMALL | {"mean_performance_a": 0.01, "mean_performance_b": 0.04},
-            (
-                "its mean performance is 0.010 and 0.040, so even a useless simulation would have come out "
-                "as “cannot tell”: "
-                "this says nothing about the simulation."
-            ),
+            FOUND | {"verdict": "detector_fails", "verdict_reason": "never_predicted"},
+            "it predicts no such class; it finds next to nothing in either set",
         ),
         (
-            {
-                "verdict": "too_few",
-                "verdict_reason": "never_predicted",
-                "mean_performance_a": 0,
-                "mean_performance_b": 0,
-            },
-            "it predicts no such class; its mean performance is 0.000 and 0.000",
-        ),
-        (
-            {"mean_performance_a": 0.0},
-            (
-                "its mean performance there is 0.000, and 0.200 in B; check classes and labels of A first. Large gap: "
-                "B (sim) does not predict A (hall)"
-            ),
-        ),
-        (
-            {"mean_performance_b": 0.01, "verdict": "too_few"} | FEW,
-            "its mean performance there is 0.010, and 0.900 in A; check classes and labels of B first. Too few: only",
+            FOUND | {"recall_b": 0.8},
+            "recall 0.800 in B; check classes and labels of A first. Large gap: B (sim) does not predict A (hall)",
         ),
         (ABSENT | {"verdict": "no_overlap", "compared": 0}, "none of the 117 contexts of A (hall) has a similar one"),
         (ABSENT | {"verdict": "no_overlap", "compared": 0, "n_b": 0}, "B (sim) has no contexts here"),
@@ -146,24 +127,21 @@ def test_a_gap_that_is_everywhere_or_not_shown_sits_in_no_part_of_the_contexts(c
         ({"overlap_a": 0.04, "verdict": "predicts"}, "Predicts within 0.05, over 4 % of A"),
         ({"overlap_a": 0.04, "verdict": "too_few"}, "Too few"),
         ({"overlap_a": 0.5}, "Large gap"),
-        (
-            {"mean_performance_a": 0.04, "mean_performance_b": 0.0, "verdict": "predicts"},
-            "The detector finds next to nothing in either set",
-        ),
-        (
-            {"mean_performance_a": 0.04, "mean_performance_b": 0.0, "margin": 0.01},
-            "The detector finds next to nothing in either set",
-        ),
-        ({"mean_performance_a": 0.04, "mean_performance_b": 0.05}, "Large gap"),
-        ({"mean_performance_a": 0.0, "mean_performance_b": 0.1}, "The detector finds next to nothing in A"),
-        ({"mean_performance_a": 0.7, "mean_performance_b": 0.04}, "The detector finds next to nothing in B"),
-        ({"mean_performance_a": 0.7, "mean_performance_b": 0.05}, "Large gap"),
-        ({"mean_performance_a": 0.0, "mean_performance_b": 0.7, "verdict": "no_overlap"}, "No overlap"),
-        ({"mean_performance_a": 0.0, "mean_performance_b": 0.0, "verdict": "no_overlap"}, "No overlap"),
+        ({"scope": "these_recordings"}, "Large gap, in these recordings"),
+        ({"scope": "recordings_like_these"}, "Large gap"),
+        ({"verdict": "detector_fails"} | FOUND, "Detector fails"),
+        ({"map50_a": 0.04, "map50_b": 0.5}, "Large gap: the detector finds next to nothing in A"),
+        (FOUND | {"recall_a": 0.7}, "Large gap: the detector finds next to nothing in B"),
     ],
 )
 def test_the_first_words_say_over_how_much_and_whether_the_detector_can_judge(changes: dict, said: str) -> None:
     assert headline(entry(**changes)).replace("\u00a0", " ") == said
+
+
+def test_where_the_detector_fails_in_both_sets_no_gap_is_said() -> None:
+    said = verdict_sentence(entry(verdict="detector_fails", **FOUND), NAMES)
+    assert said.startswith("it finds next to nothing in either set (recall 0.020 in A, recall 0.040 in B)")
+    assert "0.540" not in said
 
 
 def test_a_w1_never_stands_alone() -> None:
@@ -175,7 +153,7 @@ def test_a_w1_never_stands_alone() -> None:
 
 
 def test_every_verdict_has_a_colour_and_a_meaning() -> None:
-    found = {verdict: (VERDICT_COLOURS[verdict], meaning(entry(verdict=verdict, **FEW), NAMES)) for verdict in Verdict}
+    found = {verdict: (verdict.colour, meaning(entry(verdict=verdict, **FEW), NAMES)) for verdict in Verdict}
     assert len(set(found.values())) == len({colour for colour, _ in found.values()}) == len(Verdict)
     for colour, _ in found.values():
         for palette in (LIGHT, DARK):

@@ -249,7 +249,7 @@ def test_a_class_that_the_detector_does_not_know_is_no_agreement():
         for frames in (made(1), made(2))
     )
     found = compare_pair(a, b, replace(SETTINGS, draws=40, block=0)).numbers.by_class
-    assert (found["2"].mean_w1, found["2"].verdict) == (0, "too_few")
+    assert (found["2"].mean_w1, found["2"].verdict) == (0, "detector_fails")
     assert found["2"].verdict_reason == "never_predicted"
     assert found["1"].verdict != "too_few"
 

@@ -329,7 +329,8 @@ def _more_frames(result: Result, entry: ResultEntry) -> str:
 def _ways_to_change(result: Result) -> str:
     if result.header.parameters.compares_boxes:
         return (
-            "simjudge explain says which part of the camera causes it, and simjudge fit finds a camera that closes it. "
+            "simjudge explain says which part of the camera causes it, and simjudge fit looks for a camera that closes "
+            "it. "
         )
     return "Change there what the simulation shows otherwise. "
 

@@ -57,12 +57,12 @@ def made(verdict: str, classes: tuple[ResultEntry, ...] = (), paired: bool = Fal
         (made("too_few", verdict_reason="few_draws"), "more --draws"),
         (made("no_overlap"), "simjudge sweep shows whether a lower --theta or a smaller --patch"),
         (made("not_tested"), "without --draws 0"),
-        (made("predicts", mean_performance_a=0.01, mean_performance_b=0.02), "Take a detector that works on one of"),
+        (made("detector_fails"), "Take a detector that works on one of"),
         (
-            made("large_gap", mean_performance_a=0.0, mean_performance_b=0.7),
+            made("large_gap", recall_a=0.0, recall_b=0.7),
             "Look at the pictures of A with its labels",
         ),
-        (made("too_few", mean_performance_a=0.4, mean_performance_b=0.0), "the detector fails in B, and the verdict"),
+        (made("too_few", map50_a=0.4, map50_b=0.0), "the detector fails in B, and the verdict"),
     ],
 )
 def test_every_verdict_says_what_to_do(result: Result, said: str) -> None:

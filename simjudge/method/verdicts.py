@@ -156,6 +156,11 @@ class Verdict(StrEnum):
         return self in (Verdict.TOO_FEW, Verdict.DETECTOR_FAILS)
 
     @property
+    def judged(self) -> bool:
+        """Whether something was compared and drawn."""
+        return self.decided or self.unsized
+
+    @property
     def decided(self) -> bool:
         """Whether p and interval made it, so that the size of a gap can be relied on."""
         return self.differs or self in (Verdict.PREDICTS, Verdict.CANNOT_TELL)

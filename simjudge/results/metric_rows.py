@@ -19,7 +19,7 @@ def verdict_words(verdict: str, margin: float, unit: str = "") -> str:
 def verdict_with_failing_side(verdict: str, margin: float, side: str) -> str:
     """A verdict in a line of a live view, behind the set in which alone the detector finds next to nothing."""
     words = verdict_words(verdict, margin)
-    return f"next to nothing found in {side}: {words}" if side else words
+    return f"next to nothing found in {side}: {words}" if side and Verdict(verdict).judged else words
 
 
 # Of a row of the second judge's table: whether a metric of an object differs between real and virtual.

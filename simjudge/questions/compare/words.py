@@ -114,7 +114,7 @@ def _performance(entry: ResultEntry) -> str:
 def blind_set(entry: ResultEntry) -> str:
     """The set, "A" or "B", in which alone the detector finds next to nothing; empty where there is none."""
     # The lowest value of a range of one's own need be no failure.
-    return "" if entry.own is not None else entry.numbers.failing_side
+    return entry.numbers.failing_side if entry.own is None and entry.verdict.judged else ""
 
 
 def _found(entry: ResultEntry, side: str) -> str:

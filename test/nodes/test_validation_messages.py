@@ -67,7 +67,8 @@ def test_a_summary_holds_every_number(far):
         fields = set(ClassSummary.get_fields_and_field_types())
         said_by_file = wanted.to_json()
         assert set(said_by_file) <= fields
-        assert fields - set(said_by_file) == {"class_id", "class_name", "pointwise_pairs", "pointwise_mean_difference"}
+        pointwise = {"pointwise_pairs", "pointwise_mean_difference"}
+        assert fields - set(said_by_file) == {"class_id", "class_name", "scope"} | pointwise
         for name, value in said_by_file.items():
             said = getattr(entry, name)
             if name == "w1_quantiles":

@@ -226,7 +226,9 @@ def _with_recordings(units: SampleUnits, sides: list[_Side], *, paired: bool) ->
         # Both frames of a pair are of one recording.
         a = b = a if a.count >= b.count else b
     described = tuple(
-        replace(one, recordings=own.count, recordings_named=own.named or side.judged.frames.independent)
+        replace(
+            one, recordings=own.count, recordings_named=(own.named and own.count > 1) or side.judged.frames.independent
+        )
         for one, own, side in zip(units.sides, (a, b), sides, strict=True)
     )
     known = replace(units, sides=(described[0], described[1]))

@@ -165,7 +165,8 @@ class ImageInput:
             for kind in set(self._subscriptions) - {self._chosen}:
                 self._node.destroy_subscription(self._subscriptions.pop(kind))
             self._node.diagnostics.set_state("images", OK, f"images come from {self.topic}", self.diagnostic_values())
-        elif silent:
+        elif silent and not (self._node.signals.asked or self._node.draining):
+            # A run that ends loses its camera first: then nothing is missing.
             if not self._has_new_publisher():
                 self._node.diagnostics.set_state("images", WARN, self._silence(), self.diagnostic_values())
             self._listen_again()

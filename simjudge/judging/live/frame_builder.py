@@ -12,6 +12,7 @@ import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
+from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.names import free_class_id, normalized_name, stamp_to_name
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, build_predictions, parse_numbers
 from simjudge.data.rosbag2.box_messages import BoxColumns, settle_classes
@@ -96,6 +97,10 @@ class LiveFrameBuilder:
             losses.add(
                 "frames whose picture size is not known (set image_size)", f"{self._topics[0]} {format_seconds(stamp)}"
             )
+            return None
+        if size[0] * size[1] > LARGEST_IMAGE:
+            where = f"{self._topics[0]} {format_seconds(stamp)}, {size[0]}x{size[1]}"
+            losses.add(f"frames of pictures above {LARGEST_IMAGE / 1e6:.0f} million pixels", where)
             return None
         if any(told not in (_NO_SIZE, size) for told in said):
             made = f"{said[1][0]}x{said[1][1]} on {size[0]}x{size[1]}"

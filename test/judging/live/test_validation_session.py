@@ -256,6 +256,19 @@ def test_the_plain_numbers_come_first_and_fewer_draws_are_said(side):
     assert overall.mean_w1 == plain.result.numbers.overall.mean_w1
 
 
+@pytest.mark.parametrize("sides", [(2**31, 2**31), (40_000, 40_000)])
+def test_a_picture_that_nobody_decodes_is_left_out_and_the_rest_is_judged(side, sides):
+    live = session(side)
+    for index in range(6):
+        live.add(match(index))
+    hostile = replace(match(0), stamp=99 * 10**9)
+    for message in (hostile.first, hostile.second):
+        message.image_width, message.image_height = sides
+    assert live.add(hostile) is None
+    assert f"1 frame of pictures above 89 million pixels: labels 99.000 s, {sides[0]}x{sides[1]}" in live.losses().lines()
+    assert live.compared().result.numbers == batch(side, LIVE)
+
+
 def test_a_frame_of_very_many_boxes_is_left_out_and_drives_nobody_out(side):
     live = session(side, memory=LiveMemory(keep=100))
     for index in range(3):

@@ -6,6 +6,7 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 python=$1
 shift
+"$python" scripts/compile_loops.py
 rm -f .pytest_cache/v/cache/lastfailed
 "$python" -m pytest "$@"
 code=$?

@@ -6,7 +6,10 @@ SHELL := /bin/bash
 BIN := .venv/bin
 export PYTHON
 
-.PHONY: help setup setup-train setup-ros setup-watch setup-sim setup-docs setup-test demo dist krc test test-all test-quick fuzz lint generated docs bench samples
+# The graph of imports sees no YAML and no entry points: tests of what is started by name are always among the long ones.
+ALWAYS := $(addprefix test/,nodes launch ros bridge commands/test_replay commands/test_run sim/capture/test_replay sim/engines sim/testing questions/engines)
+
+.PHONY: help setup setup-train setup-ros setup-watch setup-sim setup-docs setup-test demo dist krc test test-all test-long test-changed test-quick fuzz lint generated docs bench samples
 
 help: ## what there is
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 20
@@ -44,15 +47,23 @@ dist: setup ## wheel and sdist in dist/: simjudge with its configs, scenes, mode
 krc: setup-sim ## the KRC experiment: a straight drive, replayed through virtual sensors and compared; about 10 minutes
 	$(BIN)/simjudge study run krc --size $(or $(SIZE),small) --out krc_out
 
-test: setup-test ## lint, types, all tests but those that take longest
+test: setup-test ## lint, types, all tests but those that take longest; what fails is run once more, alone, and is "flaky" where it passes then
 	@scripts/browser.sh
 	$(MAKE) --no-print-directory lint
-	$(BIN)/python -m pytest -m "not long"
+	@scripts/test_again.sh $(BIN)/python -m "not long"
 
-test-all: setup-test ## lint, types, all tests; what fails is run once more, alone, and is "flaky" where it passes then
+test-long: setup-test ## of the tests that take longest, those of nodes, graphs, replay and engines, and of what changed since the last tag (or .ci/base)
+	@tests=$$($(BIN)/python scripts/changed_tests.py --always $(ALWAYS) || echo test); scripts/test_again.sh $(BIN)/python -m long $$tests
+
+test-changed: setup-test ## lint, types, the tests that import what differs from COMMIT (main), but for the longest
+	$(MAKE) --no-print-directory lint
+	@tests=$$($(BIN)/python scripts/changed_tests.py $(or $(COMMIT),main)); scripts/test_again.sh $(BIN)/python -m "not long" $$tests
+
+test-all: setup-test ## lint, types, all tests, for a night; writes .ci/base, the commit where all passed
 	@scripts/browser.sh
 	$(MAKE) --no-print-directory lint
 	@scripts/test_again.sh $(BIN)/python
+	@if [ -z "$$(git status --porcelain 2>/dev/null || echo none)" ]; then git rev-parse HEAD > .ci/base; fi
 
 test-quick: setup-test ## lint, types, the tests that take seconds
 	$(MAKE) --no-print-directory lint

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# All tests: scripts/test_again.sh PYTHON [ARGUMENT of pytest]... What fails is run once more, alone and one after the
+# Tests: scripts/test_again.sh PYTHON [ARGUMENT of pytest]... What fails is run once more, alone and one after the
 # other: a busy machine makes tests of processes fail that are right. What fails twice fails the run; what passes then is
 # named as flaky.
 set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 python=$1
 shift
+"$python" scripts/compile_loops.py
+rm -f .pytest_cache/v/cache/lastfailed
 "$python" -m pytest "$@"
 code=$?
 # 1: tests failed. Anything else (interrupted, internal error, nothing collected) is no matter of chance.

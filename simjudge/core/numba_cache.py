@@ -47,10 +47,15 @@ class SharedLoops:
         name = function.__module__
         if name.partition(".")[0] != "simjudge":
             return None
+        folder = cls.folder(name)
+        return None if folder is None else cls(folder, function.__code__.co_firstlineno)
+
+    @classmethod
+    def folder(cls, name: str) -> Path | None:
+        """Where what is compiled of a module lies; None where nothing can be written."""
         if name not in cls._folders:
             cls._folders[name] = cls._open(name)
-        folder = cls._folders[name]
-        return None if folder is None else cls(folder, function.__code__.co_firstlineno)
+        return cls._folders[name]
 
     @classmethod
     def _open(cls, name: str) -> Path | None:

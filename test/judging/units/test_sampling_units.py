@@ -91,6 +91,15 @@ def test_laps_past_things_that_look_alike_and_stand_evenly_are_told_by_performan
     assert units(stamped(again), unit="track").sides[0].count == row.count
 
 
+def test_laps_that_are_too_fast_to_follow_are_places_of_the_course_or_too_few():
+    """Without them 500 frames in blocks of time would count for five times as many units as the course has."""
+    side = units(stamped(label_sequences.laps(1, frames=60, cones=40, count=8))).sides[0]
+    assert (side.kind, side.lap_frames) == ("blocks", 60)
+    assert side.count == 60 // side.block_frames
+    assert "480 frames pass a course of 60 again and again, in blocks of" in side.describe("A")
+    assert "instance ids" in side.describe("A")
+
+
 def test_who_sees_a_course_from_random_poses_sees_its_cones_where_they_are_numbered():
     labels = label_sequences.random_poses(4)
     filled = len(np.unique(labels.frame))

@@ -32,14 +32,15 @@ class FrameBlocks(ShortRepr):
     photographs: int  # how many different photographs the frames are of
     sequence: FrameSequence | None  # how frames follow each other; None where they do not
     length: BlockLength | None = None  # what was estimated; None where nothing was
-    given: float | None = None  # length of the blocks that somebody asked for, seconds; None where it was estimated
+    # length of the blocks that somebody asked for, seconds, or frames without times; None where it was estimated
+    given: float | None = None
     lap: int = 0  # steps after which the course comes again, the longest; a block is a place of it; 0 where it does not
 
     @property
     def frames(self) -> int:
         """Frames of a block; 1 where each is alone."""
-        if self.given is not None and self.sequence is not None and self.sequence.timed:
-            return max(1, round(self.given * 1e9 / self.sequence.step))
+        if self.given is not None and self.sequence is not None:
+            return max(1, round(self.given * 1e9 / self.sequence.step if self.sequence.timed else self.given))
         return 1 if self.length is None else min(self.length.frames, self.lap or self.length.frames)
 
 
@@ -59,16 +60,17 @@ def frame_blocks(
 ) -> FrameBlocks:
     """Group frames: photographs with their variants, or blocks of neighbours at least five correlation times long.
 
-    `block`: length of a block, seconds; None, or without times: estimated; `value`: float64 (F,), what frames are
-    compared by; NaN for a frame without objects; `own`: variance of that because each is a mean of few objects.
+    `block`: length of a block, seconds, or frames where there are no times; None: estimated; `value`: float64 (F,),
+    what frames are compared by, NaN without objects; `own`: its variance because each is a mean of few objects.
     """
     photographs = [source_photograph(name) for name in frames.frame_name]
     count = len(set(photographs))
     if sequence is None:
         unit = _numbered(photographs)
         return FrameBlocks(unit, count, count, None)
-    if block is not None and sequence.timed:
-        unit = _numbered(_block_names(photographs, sequence, sequence.position, block * 1e9))
+    if block is not None:
+        place, size = (sequence.position, block * 1e9) if sequence.timed else (_ranks(sequence), max(1, round(block)))
+        unit = _numbered(_block_names(photographs, sequence, place, size))
         return FrameBlocks(unit, int(unit.max(initial=-1)) + 1, count, sequence, given=block)
     inside = sequence.run != ALONE
     length = unit_length(
@@ -89,6 +91,15 @@ def _laps(frames: FrameSet, sequence: FrameSequence, value: FloatArray) -> dict[
         if lap := lap_of(boxes, sequence.slot[rows], rows, value[rows]):
             found[run] = lap
     return found
+
+
+def _ranks(sequence: FrameSequence) -> IntArray:
+    """(F,) how many different places of its run come before each frame's."""
+    rank = np.zeros(len(sequence.run), np.int64)
+    for run in np.unique(sequence.run).tolist():
+        rows = sequence.run == run
+        rank[rows] = np.unique(sequence.position[rows], return_inverse=True)[1]
+    return rank
 
 
 def unit_length(

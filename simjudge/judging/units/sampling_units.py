@@ -30,6 +30,8 @@ _TIMES = (
     "nine times",
     "ten times",
 )
+_HOLES = 1.5
+"""Times the frames that blocks would hold without holes, from which on holes are said."""
 _FEW = 20
 """Units below which a hint says what more would help."""
 
@@ -69,7 +71,9 @@ class SideUnits(ShortRepr):
             return self._things(frames, units)
         if self.kind == "blocks":
             length = f"blocks of {self.block_frames:,}{self._seconds()}"
-            text = f"{frames} in {length}: {units}"
+            # Blocks that are mostly holes would seem to be more than the frames make.
+            holes = self.block_frames * (self.count - 1) > _HOLES * self.frames
+            text = f"{frames} in {length}{', of which most frames are missing' if holes else ''}: {units}"
             if self.lap_frames:
                 text = f"{frames} pass a course of {self.lap_frames:,} again and again, in {length} of it: {units}"
             if self.short:
@@ -483,7 +487,7 @@ def _describe(side: _Side, units: IntArray, block: IntArray, effect: TimeEffect 
         )
     short, doubted = (False, False) if blocks.length is None else (blocks.length.too_short, blocks.length.limited)
     if blocks.frames > 1 or blocks.given is not None or blocks.lap or short:
-        seconds = blocks.given if blocks.given is not None else None if step is None else blocks.frames * step
+        seconds = None if step is None else blocks.frames * step if blocks.given is None else blocks.given
         return replace(
             common,
             kind="blocks",
@@ -496,7 +500,7 @@ def _describe(side: _Side, units: IntArray, block: IntArray, effect: TimeEffect 
     kind = "photographs" if blocks.photographs < len(frames) and side.named != "frame" else "frames"
     warning = ""
     if side.automatic and side.sequence is None and not frames.independent and alike_names(frames):
-        warning = "their names are alike: if they are frames of a video, give --block SECONDS"
+        warning = "their names are alike: if they are frames of a video, give --block FRAMES, as many as are alike"
     return replace(common, kind=kind, warning=warning)
 
 

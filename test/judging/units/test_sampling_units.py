@@ -226,6 +226,9 @@ def test_blocks_of_a_given_length_and_frames_that_are_independent():
     labels = label_sequences.laps(0)
     assert units(stamped(labels), block=4.0).sides[0].describe("A") == "A: 1,000 frames in blocks of 40 (4 s): 25 units"
     assert units(stamped(labels), block=0).sides[0].describe("A") == "A: 1,000 frames, each a unit"
+    names = [f"still_{7 * i * i}" for i in range(labels.frames)]
+    side = units(labels.judged(names=names), block=50).sides[0]
+    assert side.describe("A") == "A: 1,000 frames in blocks of 50: 20 units"
     variants = [f"p{i // 4}_jpg.rf.{i}" for i in range(400)]
     side = units(label_sequences.photographs(0).judged(names=variants), block=0).sides[0]
     assert side.describe("A") == "A: 400 frames are variants of 100 photographs: 100 units"
@@ -264,7 +267,7 @@ def test_a_recording_too_short_to_tell_its_blocks_has_too_few(count):
 def test_alike_names_without_order_are_warned_of():
     names = [f"shot {word}" for word in np.random.default_rng(0).permutation(10**6)[:400].tolist()]
     side = units(label_sequences.photographs(0).judged(names=names)).sides[0]
-    assert "give --block SECONDS" in side.describe("A")
+    assert "give --block FRAMES" in side.describe("A")
     assert "--block" not in units(label_sequences.photographs(0).judged()).sides[0].describe("A")
 
 

@@ -394,6 +394,14 @@ def _designs() -> list[Design]:
                 _LAPS,
             ),
         ]
+    for word, step, regular in (("fast", 1.0, False), ("fast_regular", 1.0, True), ("half_regular", 0.5, True)):
+        laps = drive(round(95 / step), step_m=step, laps=5, regular=regular)
+        says = f", {step:g} m between frames{', all evenly spaced' if regular else ''}"
+        poses = photographs(600, depth_sizes, random_poses=True)
+        found += [
+            Design(f"laps_{name}_{word}", f"5 laps past 27 cones against {what}{says}", 27, laps, other, _LAPS)
+            for name, what, other in (("random", "600 random poses", poses), ("laps", "5 past 27 others", laps))
+        ]
     replay = drive(200, spacing_m=5.0, laps=5, course=1, ids=True)
     found.append(
         Design(

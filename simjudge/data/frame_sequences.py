@@ -11,6 +11,7 @@ import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from shlex import quote
 
 import numpy as np
@@ -56,6 +57,11 @@ _EPOCH_DIGITS = {19: ("nanoseconds", 1), 16: ("microseconds", 10**3), 13: ("mill
 _EPOCH_SECONDS = re.compile(r"(?<!\d)(1\d{9})([._-])(\d{1,9})(?!\d)")
 # Seconds of any clock, such as a simulator's, with micro- or nanoseconds.
 _CLOCK_SECONDS = re.compile(r"(?<![\d.])(\d{1,9})(\.)(\d{6}|\d{9})(?![\d.])")
+# Date and time of day, as cameras, phones and players name stills: 20191017_132736, 2019-10-17-13h27m36s157.
+_DATE = re.compile(
+    r"(?<!\d)((?:19|20)\d\d)[-_.]?(0[1-9]|1[0-2])[-_.]?([0-2]\d|3[01])[-_.T ]{0,3}"
+    r"([01]\d|2[0-3])[-_.:h]?([0-5]\d)[-_.:m]?([0-5]\d)(?:[-_.s]?(\d{1,6}))?(?!\d)"
+)
 _EPOCH_MS = (10**12, 2 * 10**12)  # Milliseconds from 1970 that a clock of today shows: 2001 to 2033
 
 
@@ -122,11 +128,26 @@ def _read_stamps(names: Sequence[str]) -> tuple[str, list[int]]:
         stamps = [int(text[0]) * length for text in texts if text]
         if len(stamps) == len(names) and min(stamps) >= _EPOCH[0] and max(stamps) < _EPOCH[1]:
             return unit, stamps
+    dates = [found.groups() for found in map(_DATE.search, names) if found]
+    if len(dates) == len(names) and (stamps := _date_stamps(dates)):
+        return "dates", stamps
     for pattern in (_EPOCH_SECONDS, _CLOCK_SECONDS):
         parts = [found.groups() for found in map(pattern.search, names) if found]
         if len(parts) == len(names):
             return "seconds", _joined_parts(parts)
     return "", []
+
+
+def _date_stamps(dates: Sequence[tuple[str | None, ...]]) -> list[int]:
+    """Nanoseconds of dates with a fraction of a second, perhaps; nothing where a day is not in the calendar."""
+    out = []
+    for *parts, fraction in dates:
+        try:
+            moment = datetime(*(int(part or 0) for part in parts), tzinfo=timezone.utc)  # type: ignore[misc,arg-type]
+        except ValueError:
+            return []
+        out.append(int(moment.timestamp()) * 10**9 + int((fraction or "").ljust(9, "0")))
+    return out
 
 
 def _joined_parts(parts: Sequence[tuple[str, ...]]) -> list[int]:

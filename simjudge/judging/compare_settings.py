@@ -320,8 +320,8 @@ class UnitSettings(Settings, panel="Certainty"):
     # seconds whose frames are one sampling unit; 0 for one unit a frame (or photograph); None: estimated from each set
     block: float | None = setting(
         None,
-        "Length of the time blocks that are resampled as a whole, since neighbouring frames look alike [s]; 0 for"
-        " none; auto: estimated from each set.",
+        "Length of the time blocks that are resampled as a whole, since neighbouring frames look alike [s; frames"
+        " where there are no times]; 0 for none; auto: estimated from each set.",
         form=_BLOCK,
     )
     # what is one sampling unit, one of `sampling_units.UNITS`; None: found from the sets

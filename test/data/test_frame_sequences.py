@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from datetime import datetime, timezone
 
 import numpy as np
 import pytest
@@ -60,6 +61,10 @@ def test_numbers_that_grow_evenly_are_a_sequence(names, unit, step):
         assert np.median(steps[steps > 0]) == pytest.approx(step, rel=1e-3)
 
 
+def dated(stamp, form):
+    return datetime.fromtimestamp(stamp // 10**9, timezone.utc).strftime(form)
+
+
 @pytest.mark.parametrize("stamps", [EVEN, UNEVEN])
 @pytest.mark.parametrize(
     ("unit", "kept", "text"),
@@ -75,6 +80,8 @@ def test_numbers_that_grow_evenly_are_a_sequence(names, unit, step):
         ("seconds", 1, lambda s: f"{s // 10**9}-{s % 10**9}"),  # without zeros in front
         ("seconds", 1, lambda s: f"{s // 10**9 % 10**4}.{s % 10**9:09d}"),  # a simulator's clock
         ("nanoseconds", 1, lambda s: f"{s}_png.rf.0a{s % 7}"),
+        ("dates", 10**6, lambda s: f"{dated(s, 'vlcsnap-%Y-%m-%d-%Hh%Mm%Ss')}{s % 10**9 // 10**6:03d}"),
+        ("dates", 10**6, lambda s: f"{dated(s, 'PXL_%Y%m%d_%H%M%S')}{s % 10**9 // 10**6:03d}"),
     ],
 )
 def test_stamps_in_names_are_read_however_uneven(stamps, unit, kept, text):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -13,6 +14,8 @@ from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.frames import FrameSet
 from simjudge.core.names import NO_STAMP
 from simjudge.data.frame_sequences import ALONE, NUMBERS, FrameSequence, find_sequence, source_photograph
+from simjudge.judging.units.box_tracks import PlacedBoxes
+from simjudge.judging.units.laps import lap_of
 from simjudge.method.block_length import HALF_BLOCK, LEAST_UNITS, BlockLength, estimate_block_length, longest_block
 
 _DIGITS = re.compile(r"\d+")
@@ -29,14 +32,16 @@ class FrameBlocks(ShortRepr):
     photographs: int  # how many different photographs the frames are of
     sequence: FrameSequence | None  # how frames follow each other; None where they do not
     length: BlockLength | None = None  # what was estimated; None where nothing was
-    given: float | None = None  # length of the blocks that somebody asked for, seconds; None where it was estimated
+    # length of the blocks that somebody asked for, seconds, or frames without times; None where it was estimated
+    given: float | None = None
+    lap: int = 0  # steps after which the course comes again, the longest; a block is a place of it; 0 where it does not
 
     @property
     def frames(self) -> int:
         """Frames of a block; 1 where each is alone."""
-        if self.given is not None and self.sequence is not None and self.sequence.timed:
-            return max(1, round(self.given * 1e9 / self.sequence.step))
-        return 1 if self.length is None else self.length.frames
+        if self.given is not None and self.sequence is not None:
+            return max(1, round(self.given * 1e9 / self.sequence.step if self.sequence.timed else self.given))
+        return 1 if self.length is None else min(self.length.frames, self.lap or self.length.frames)
 
 
 def frame_sequence(frames: FrameSet, *, wanted: bool) -> FrameSequence | None:
@@ -55,24 +60,46 @@ def frame_blocks(
 ) -> FrameBlocks:
     """Group frames: photographs with their variants, or blocks of neighbours at least five correlation times long.
 
-    `block`: length of a block, seconds; None, or without times: estimated; `value`: float64 (F,), what frames are
-    compared by; NaN for a frame without objects; `own`: variance of that because each is a mean of few objects.
+    `block`: length of a block, seconds, or frames where there are no times; None: estimated; `value`: float64 (F,),
+    what frames are compared by, NaN without objects; `own`: its variance because each is a mean of few objects.
     """
     photographs = [source_photograph(name) for name in frames.frame_name]
     count = len(set(photographs))
     if sequence is None:
         unit = _numbered(photographs)
         return FrameBlocks(unit, count, count, None)
-    if block is not None and sequence.timed:
-        unit = _numbered(_block_names(photographs, sequence, sequence.position, block * 1e9))
+    if block is not None:
+        place, size = (sequence.position, block * 1e9) if sequence.timed else (_ranks(sequence), max(1, round(block)))
+        unit = _numbered(_block_names(photographs, sequence, place, size))
         return FrameBlocks(unit, int(unit.max(initial=-1)) + 1, count, sequence, given=block)
     inside = sequence.run != ALONE
     length = unit_length(
         sequence.run[inside], sequence.slot[inside], value[inside], own=own, independent=frames.independent
     )
     place, size = (sequence.slot, length.frames) if length.frames > 1 else (sequence.position, 1)
-    unit = _numbered(_block_names(photographs, sequence, place, size))
-    return FrameBlocks(unit, int(unit.max(initial=-1)) + 1, count, sequence, length)
+    laps = {} if length.too_short or frames.independent else _laps(frames, sequence, value)
+    unit = _numbered(_block_names(photographs, sequence, sequence.slot if laps else place, size, laps))
+    return FrameBlocks(unit, int(unit.max(initial=-1)) + 1, count, sequence, length, lap=max(laps.values(), default=0))
+
+
+def _laps(frames: FrameSet, sequence: FrameSequence, value: FloatArray) -> dict[int, int]:
+    """The lap of each run that shows a course again, steps."""
+    objects, found = frames.objects, {}
+    boxes = PlacedBoxes.build(objects.frame, len(frames), objects.box, objects.class_id)
+    for run in np.unique(sequence.run[sequence.run != ALONE]).tolist():
+        rows = np.flatnonzero(sequence.run == run)
+        if lap := lap_of(boxes, sequence.slot[rows], rows, value[rows]):
+            found[run] = lap
+    return found
+
+
+def _ranks(sequence: FrameSequence) -> IntArray:
+    """(F,) how many different places of its run come before each frame's."""
+    rank = np.zeros(len(sequence.run), np.int64)
+    for run in np.unique(sequence.run).tolist():
+        rows = sequence.run == run
+        rank[rows] = np.unique(sequence.position[rows], return_inverse=True)[1]
+    return rank
 
 
 def unit_length(
@@ -131,14 +158,31 @@ def _natural(name: str) -> list[tuple[int, str]]:
     return [(int(part) if part.isdecimal() else -1, part) for part in parts]
 
 
-def _block_names(photographs: list[str], sequence: FrameSequence, place: IntArray, length: float) -> list[str]:
-    """A name for each frame's block, from the first place of its run on; its photograph where it is in no sequence."""
+def _block_names(
+    photographs: list[str],
+    sequence: FrameSequence,
+    place: IntArray,
+    length: float,
+    laps: Mapping[int, int] | None = None,
+) -> list[str]:
+    """A name for each frame's block, from the first place of its run on; its photograph where it is in no sequence.
+
+    Of a run with a lap a block is a part of the course, of about the length.
+    """
     runs, places = sequence.run.tolist(), place.tolist()
     begin: dict[int, int] = {}
     for run, at in zip(runs, places, strict=True):
         begin[run] = min(begin.get(run, at), at)
+    # A lap is cut into blocks of one length, so that none is the rest of another.
+    lap = {run: (steps, steps / max(1, steps // length)) for run, steps in (laps or {}).items()}
+    never = (math.inf, length)
+
+    def block(run: int, at: int) -> int:
+        steps, size = lap.get(run, never)
+        return int((at - begin[run]) % steps // size)
+
     return [
-        f"photograph {photograph}" if run == ALONE else f"block {run} {int((at - begin[run]) // length)}"
+        f"photograph {photograph}" if run == ALONE else f"block {run} {block(run, at)}"
         for photograph, run, at in zip(photographs, runs, places, strict=True)
     ]
 

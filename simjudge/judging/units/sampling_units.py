@@ -31,6 +31,8 @@ _TIMES = (
     "nine times",
     "ten times",
 )
+_HOLES = 1.5
+"""Times the frames that blocks would hold without holes, from which on holes are said."""
 _FEW = 20
 """Units below which a hint says what more would help."""
 
@@ -50,6 +52,7 @@ class SideUnits(ShortRepr):
     noun: str = "things"  # what the things are called, in the plural
     block_frames: int = 1  # frames of a block; 1 where there are none
     block_seconds: float | None = None  # the length of a block; None where no times are known
+    lap_frames: int = 0  # steps of a lap, where blocks are parts of a course that comes again; 0 where it does not
     time_blocks: int = 0  # blocks of time that are drawn beside things; 0 where things alone are drawn
     # whether the set is a recording too short to tell how long its frames go together: too few blocks
     short: bool = False
@@ -72,7 +75,11 @@ class SideUnits(ShortRepr):
         frames += f" of {self.recordings:,} recordings" if self.recordings > 1 else ""
         if self.kind == "blocks":
             length = f"blocks of {self.block_frames:,}{self._seconds()}"
-            text = f"{frames} in {length}: {units}"
+            # Blocks that are mostly holes would seem to be more than the frames make.
+            holes = self.block_frames * (self.count - 1) > _HOLES * self.frames
+            text = f"{frames} in {length}{', of which most frames are missing' if holes else ''}: {units}"
+            if self.lap_frames:
+                text = f"{frames} pass a course of {self.lap_frames:,} again and again, in {length} of it: {units}"
             if self.short:
                 text = f"{frames} follow each other, too few to tell how long they go together: {units} at most"
         elif self.kind == "photographs":
@@ -106,6 +113,10 @@ class SideUnits(ShortRepr):
             return ""
         if self.kind == "things":
             return "new places and things would make more units, more passes of the same would not"
+        if self.lap_frames:
+            return (
+                "instance ids, or frames near enough to follow boxes, would make each thing a unit; more laps would not"
+            )
         alone = " (or --block 0, where frames are independent)" if self.short else ""
         return f"a longer recording would make more units{alone}" if self.kind == "blocks" else ""
 
@@ -296,7 +307,8 @@ def _with_laps(side: _Side) -> _Side:
     Where performance does not come back, it matters little which things are one.
     """
     things = side.things
-    if not things.unclear or side.named:
+    once = things.source == "tracks" and side.blocks.lap > 0 and _passes(side) == 1
+    if not (things.unclear or once) or side.named:
         return side
     place = np.full(len(side.judged.frames), -1, np.int64)
     place[things.frames_in_order] = np.arange(len(things.frames_in_order))
@@ -507,7 +519,7 @@ def _describe(side: _Side, units: IntArray, block: IntArray, effect: TimeEffect 
     frames, blocks = side.judged.frames, side.blocks
     count = len(np.unique(units))
     notes = [f"its instance numbers are ignored: {side.things.ignored}"] if side.things.ignored else []
-    if side.things.unclear:
+    if side.things.unclear or side.things.lap:
         notes.append(_alike_note(side))
     step = None
     if side.sequence is not None and side.sequence.timed:
@@ -528,15 +540,21 @@ def _describe(side: _Side, units: IntArray, block: IntArray, effect: TimeEffect 
             source=side.things.source,
         )
     short, doubted = (False, False) if blocks.length is None else (blocks.length.too_short, blocks.length.limited)
-    if blocks.frames > 1 or blocks.given is not None or short:
-        seconds = blocks.given if blocks.given is not None else None if step is None else blocks.frames * step
+    if blocks.frames > 1 or blocks.given is not None or blocks.lap or short:
+        seconds = None if step is None else blocks.frames * step if blocks.given is None else blocks.given
         return replace(
-            common, kind="blocks", block_frames=blocks.frames, block_seconds=seconds, short=short, doubted=doubted
+            common,
+            kind="blocks",
+            block_frames=blocks.frames,
+            block_seconds=seconds,
+            short=short,
+            doubted=doubted,
+            lap_frames=blocks.lap,
         )
     kind = "photographs" if blocks.photographs < len(frames) and side.named != "frame" else "frames"
     warning = ""
     if side.automatic and side.sequence is None and not frames.independent and alike_names(frames):
-        warning = "their names are alike: if they are frames of a video, give --block SECONDS"
+        warning = "their names are alike: if they are frames of a video, give --block FRAMES, as many as are alike"
     return replace(common, kind=kind, warning=warning)
 
 

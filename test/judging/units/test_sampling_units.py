@@ -91,6 +91,15 @@ def test_laps_past_things_that_look_alike_and_stand_evenly_are_told_by_performan
     assert units(stamped(again), unit="track").sides[0].count == row.count
 
 
+def test_laps_that_are_too_fast_to_follow_are_places_of_the_course_or_too_few():
+    """Without them 500 frames in blocks of time would count for five times as many units as the course has."""
+    side = units(stamped(label_sequences.laps(1, frames=60, cones=40, count=8))).sides[0]
+    assert (side.kind, side.lap_frames) == ("blocks", 60)
+    assert side.count == 60 // side.block_frames
+    assert "480 frames pass a course of 60 again and again, in blocks of" in side.describe("A")
+    assert "instance ids" in side.describe("A")
+
+
 def test_who_sees_a_course_from_random_poses_sees_its_cones_where_they_are_numbered():
     labels = label_sequences.random_poses(4)
     filled = len(np.unique(labels.frame))
@@ -217,6 +226,9 @@ def test_blocks_of_a_given_length_and_frames_that_are_independent():
     labels = label_sequences.laps(0)
     assert units(stamped(labels), block=4.0).sides[0].describe("A") == "A: 1,000 frames in blocks of 40 (4 s): 25 units"
     assert units(stamped(labels), block=0).sides[0].describe("A") == "A: 1,000 frames, each a unit"
+    names = [f"still_{7 * i * i}" for i in range(labels.frames)]
+    side = units(labels.judged(names=names), block=50).sides[0]
+    assert side.describe("A") == "A: 1,000 frames in blocks of 50: 20 units"
     variants = [f"p{i // 4}_jpg.rf.{i}" for i in range(400)]
     side = units(label_sequences.photographs(0).judged(names=variants), block=0).sides[0]
     assert side.describe("A") == "A: 400 frames are variants of 100 photographs: 100 units"
@@ -255,7 +267,7 @@ def test_a_recording_too_short_to_tell_its_blocks_has_too_few(count):
 def test_alike_names_without_order_are_warned_of():
     names = [f"shot {word}" for word in np.random.default_rng(0).permutation(10**6)[:400].tolist()]
     side = units(label_sequences.photographs(0).judged(names=names)).sides[0]
-    assert "give --block SECONDS" in side.describe("A")
+    assert "give --block FRAMES" in side.describe("A")
     assert "--block" not in units(label_sequences.photographs(0).judged()).sides[0].describe("A")
 
 

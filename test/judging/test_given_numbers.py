@@ -29,7 +29,13 @@ def content(a, b, **changed):
     return compare_sets(a, b, replace(SETTINGS, **changed)).content()
 
 
+def without_recall(entry):
+    return {key: value for key, value in entry.items() if key not in {"recall_a", "recall_b"}}
+
+
 def numbers(found):
+    by_class = {key: without_recall(entry) for key, entry in found["by_class"].items()}
+    found = {**found, "by_class": by_class, "overall": without_recall(found["overall"])}
     return {key: found[key] for key in ("by_class", "overall", "balance", "where", "measures", "confusion", "control")}
 
 

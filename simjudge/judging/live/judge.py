@@ -22,7 +22,7 @@ from simjudge.core.object_tables import Predictions, concatenate_tables
 from simjudge.detectors.assignment import Assignment
 from simjudge.judging.class_numbering import ClassNumbering
 from simjudge.judging.compare_settings import AUTO_MASKS, IGNORE_MASKS, USE_MASKS
-from simjudge.judging.judged_set import SideNumbers, class_samples, judge_set, object_performance
+from simjudge.judging.judged_set import SideNumbers, class_samples, found_objects, judge_set, object_performance
 from simjudge.judging.painted_masks import PaintedGeometry, masked_count, painted_geometry
 from simjudge.judging.pair import entry_numbers
 from simjudge.judging.units.sampling_units import sample_units
@@ -177,11 +177,12 @@ class LiveMemory:
 
 @dataclass(frozen=True, repr=False)
 class _KeptFrame(ShortRepr):
-    """A frame that is kept, its random number in [0, 1), and its false positives by class."""
+    """A frame that is kept, its random number in [0, 1), its false positives by class, and which objects are found."""
 
     frames: FrameSet
     draw: float
     false_positives: dict[int, int]
+    found: BoolArray
 
 
 class LiveJudge:
@@ -316,7 +317,8 @@ class LiveJudge:
         self._newest = max(self._newest, int(frame.stamp[0]))
         drawn = draw < self.share
         if drawn:
-            self._kept.append(_KeptFrame(frame, draw, dict(assignment.false_positives)))
+            found = found_objects(frame, assignment, self.method.cuboid_iou)
+            self._kept.append(_KeptFrame(frame, draw, dict(assignment.false_positives), found))
             self._size += _size(frame)
         return drawn
 
@@ -376,7 +378,13 @@ class LiveJudge:
         return self._classes[class_id]
 
     def _entry(self, comparisons: list[ClassComparison], class_id: int | None, wrong: dict[int, int]) -> EntryNumbers:
-        live = SideNumbers(sum(wrong.values()) if class_id is None else wrong.get(class_id, 0))
+        objects = [
+            kept.found if class_id is None else kept.found[kept.frames.objects.class_id == class_id]
+            for kept in self._kept
+        ]
+        count = sum(map(len, objects))
+        recall = sum(int(found.sum()) for found in objects) / count if count else None
+        live = SideNumbers(sum(wrong.values()) if class_id is None else wrong.get(class_id, 0), recall=recall)
         known = self.reference.numbers(class_id)
         return entry_numbers(comparisons, None, *((live, known) if self.live_is_a else (known, live)))
 

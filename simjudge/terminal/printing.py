@@ -21,6 +21,11 @@ class PrintableStream(TextIOWrapper):
         """Write a text; a character that the encoding lacks becomes an escape too."""
         return super().write(printable(text))
 
+    def close(self) -> None:
+        """Write what is left; the buffer is another stream's."""
+        if not self.buffer.closed:
+            self.flush()
+
 
 class RawStream:
     """A stream that takes a text as it is."""
@@ -42,7 +47,12 @@ def print_nothing_that_steers() -> None:
     """Let the names of files and classes be printed whatever they hold."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if isinstance(stream, TextIOWrapper):
-            buffered = stream.line_buffering
-            safe = PrintableStream(stream.buffer, stream.encoding, "backslashreplace", line_buffering=buffered)
+        if isinstance(stream, TextIOWrapper) and not isinstance(stream, PrintableStream):
+            safe = PrintableStream(
+                stream.buffer,
+                stream.encoding,
+                "backslashreplace",
+                line_buffering=stream.line_buffering,
+                write_through=stream.write_through,
+            )
             setattr(sys, name, safe)

@@ -39,6 +39,7 @@ SCOPE: Any = typer.Option(
     None,
     "--scope",
     metavar="these",
+    rich_help_panel=_PANEL,
     help="Let a verdict that speaks of these recordings alone pass --require.",
 )
 SUMMARY: Any = typer.Option(

@@ -125,6 +125,10 @@ class Certainty:
     verdict_above: Verdict | None = None
     scope: Scope = Scope.UNKNOWN
 
+    def __post_init__(self) -> None:
+        """Take a verdict's code, as files hold it, for the verdict."""
+        object.__setattr__(self, "verdict", Verdict(self.verdict))
+
     def beside(self, below: Verdict | None, above: Verdict | None) -> Certainty:
         """The same, knowing the verdicts at the thresholds around it: a "predicts" that turns there is not given."""
         known = replace(self, verdict_below=below, verdict_above=above)

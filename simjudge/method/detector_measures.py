@@ -207,6 +207,10 @@ class DetectorMeasure:
     verdict: Verdict = Verdict.NOT_TESTED
     verdict_reason: Reason = Reason.NONE
 
+    def __post_init__(self) -> None:
+        """Take a verdict's code, as files hold it, for the verdict."""
+        object.__setattr__(self, "verdict", Verdict(self.verdict))
+
     def verdict_at(self, margin: float, comparisons: int = 1) -> Verdict:
         """The verdict by another margin, or where it is one of several comparisons."""
         p, low, high = self.p_adjusted, self.low, self.high

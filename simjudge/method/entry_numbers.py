@@ -163,6 +163,10 @@ class EntryNumbers:
     p_study: float | None = None
     verdict_study: Verdict | None = None
 
+    def __post_init__(self) -> None:
+        """Take a verdict's code, as files hold it, for the verdict."""
+        object.__setattr__(self, "verdict", Verdict(self.verdict))
+
     @classmethod
     def from_json(cls, content: JsonMapping) -> EntryNumbers:
         """Read an entry of a result file.

@@ -139,7 +139,7 @@ def compared_policies(result: SavedPolicies) -> NamedComparison:
             mean_w1=row["w1"],
             mean_performance_a=row["rate_real"],
             mean_performance_b=row["rate_sim"],
-            **{name: row[name] for name in _CERTAINTY if name in row} | {"verdict": Verdict(row["verdict"])},
+            **{name: row[name] for name in _CERTAINTY if name in row},
         )
         return ResultEntry(key, label, numbers)
 

@@ -126,8 +126,8 @@ def _found(entry: ResultEntry, side: str) -> str:
 def _blind(entry: ResultEntry, blind: str) -> str:
     other = "B" if blind == "A" else "A"
     return (
-        f"it finds next to nothing in {blind}: {_found(entry, blind)} there, {_found(entry, other)} in {other}; check "
-        f"classes and labels of {blind} first."
+        f"{_found(entry, blind)} in {blind}, {_found(entry, other)} in {other}; check classes and labels of {blind} "
+        "first."
     )
 
 

@@ -119,7 +119,7 @@ def _identity(path: Path) -> _Identity:
     """What stands at a path, as a number that another file or folder has not; None for nothing or an empty folder."""
     try:
         found = path.stat(follow_symlinks=False)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     if stat.S_ISDIR(found.st_mode):
         return (found.st_dev, found.st_ino) if any(path.iterdir()) else None
@@ -151,6 +151,8 @@ def put_in_place(temporary: Path, path: Path) -> None:
         if os.path.lexists(path):
             raise _changed(path) from error
         temporary.replace(path)
+    else:
+        temporary.unlink()
 
 
 def _put_folder(temporary: Path, path: Path, seen: _Identity, kind: OutputKind | None) -> None:

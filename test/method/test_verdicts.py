@@ -25,7 +25,7 @@ def test_a_verdict_is_p_and_the_place_of_the_interval(p, low, high, verdict):
 
 
 def test_the_worst_of_all_that_was_judged_counts():
-    order = ["large_gap", "gap", "no_overlap", "cannot_tell", "too_few", "small_gap", "predicts"]
+    order = ["detector_fails", "large_gap", "gap", "no_overlap", "cannot_tell", "too_few", "small_gap", "predicts"]
     for place, worse in enumerate(order):
         for better in order[place:]:
             assert worst_verdict(Verdict(worse), Verdict(better)) == worse

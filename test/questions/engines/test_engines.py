@@ -111,7 +111,7 @@ def test_somebody_elses_engine_renders(site, tmp_path):
 def test_somebody_elses_engine_is_checked(site):
     done = run_with(site, "engines", "check", "matte_engine:MatteEngine")
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "25 pass, 0 fail, 20 cannot be checked" in done.stdout
+    assert "26 pass, 0 fail, 20 cannot be checked" in done.stdout
     assert "6 cannot be checked: engine matte has no physics" in done.stdout
 
 

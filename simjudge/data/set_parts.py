@@ -76,8 +76,14 @@ def join_sets(sets: Sequence[FrameSet]) -> FrameSet:
         detector=_detector(sets),
         independent=all(s.independent for s in sets),
         label_source="; ".join(dict.fromkeys(s.label_source for s in sets if s.label_source)),
-        recording=[name for number, s in enumerate(sets, 1) for name in _recordings(s, f"{number} {s.name}")],
+        recording=[]
+        if all(s.name in _SPLITS and not s.recording for s in sets)
+        else [name for number, s in enumerate(sets, 1) for name in _recordings(s, f"{number} {s.name}")],
     )
+
+
+_SPLITS = {"train", "training", "val", "valid", "validation", "dev", "test", "testing"}
+"""Names of the parts of one data set, which is divided at random: no part is a recording of its own."""
 
 
 def _recordings(frames: FrameSet, name: str) -> Sequence[str]:

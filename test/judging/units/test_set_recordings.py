@@ -47,6 +47,12 @@ def test_recordings_are_named_or_lie_between_long_pauses(frames, count, named):
     assert len(found.number) == len(frames)
 
 
+@pytest.mark.parametrize(("names", "count"), [(("train", "valid", "test"), 1), (("monday", "tuesday"), 2)])
+def test_the_splits_of_a_data_set_are_no_recordings(names, count):
+    joined = join_sets([frames_at(run_of(0), name) for name in names])
+    assert find_recordings(joined).count == count
+
+
 def test_a_file_keeps_what_frames_are_recordings_of(tmp_path):
     frames = frames_at(run_of(0), recording=["dry"] * 8 + ["wet"] * 12)
     write_plain_json(replace(frames, images=None), tmp_path / "set.json")

@@ -173,13 +173,15 @@ class SetComparison(ShortRepr):
         self, comparisons: Comparisons, drawn: Drawn, number: int, margin: float
     ) -> tuple[dict[int, Certainty], Certainty]:
         """Judge the classes, and all classes together, at one threshold."""
+        tried, scope = sum(self.draws_made), self.units.scope
         classes = [
             Evidence(
                 reduce_comparisons([one]).mean_w1,
                 drawn[k][number] if drawn[k] else None,
                 self.size([k]),
                 adjusted=self.model(k) is not None,
-                tried=sum(self.draws_made),
+                tried=tried,
+                scope=scope,
             )
             for k, one in comparisons.items()
         ]
@@ -187,7 +189,7 @@ class SetComparison(ShortRepr):
         mean_w1 = reduce_comparisons(list(comparisons.values())).mean_w1
         compared = [k for k, one in comparisons.items() if one.compared.any()]
         adjusted = any(self.model(k) is not None for k in compared)
-        overall = Evidence(mean_w1, together, self.size(compared), adjusted=adjusted, tried=sum(self.draws_made))
+        overall = Evidence(mean_w1, together, self.size(compared), adjusted, tried, scope)
         each, all_classes = estimate_certainty(classes, overall, margin)
         by_class = {k: self._of_working_detector(one, k) for k, one in zip(comparisons, each, strict=True)}
         return by_class, self._of_working_detector(all_classes, None)

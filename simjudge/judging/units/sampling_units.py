@@ -17,6 +17,7 @@ from simjudge.judging.units.seen_things import SeenThings, find_things, join_pla
 from simjudge.judging.units.set_recordings import SetRecordings, find_recordings
 from simjudge.method.common_effects import TimeEffect, time_effect
 from simjudge.method.repeated_series import pass_before
+from simjudge.method.verdicts import Scope
 
 _TIMES = (
     "",
@@ -154,14 +155,13 @@ class SampleUnits(ShortRepr):
     frame_recording: tuple[IntArray, IntArray] | None = None  # the same, int64 (F,), of every frame
 
     @property
-    def recordings_like_these(self) -> bool:
-        """Whether the draws speak of further recordings too: three or more a side, named, or frames drawn one by one.
+    def scope(self) -> Scope:
+        """What verdicts speak of: further recordings too where each side has three or more, named.
 
         A set whose frames were drawn by themselves has as many recordings as frames.
         """
-        return all(
-            side.recordings_named and (side.recordings >= _RECORDINGS or side.recordings == 1) for side in self.sides
-        )
+        further = (s.recordings_named and (s.recordings >= _RECORDINGS or s.recordings == 1) for s in self.sides)
+        return Scope.LIKE_THESE if all(further) else Scope.THESE
 
     def of_objects(self, rows_a: IntArray, rows_b: IntArray) -> SampleUnits:
         """The units of other objects: of each that of a row of A or of B."""
@@ -237,9 +237,7 @@ def _with_recordings(units: SampleUnits, sides: list[_Side], *, paired: bool) ->
         # Both frames of a pair are of one recording.
         a = b = a if a.count >= b.count else b
     described = tuple(
-        replace(
-            one, recordings=own.count, recordings_named=(own.named and own.count > 1) or side.judged.frames.independent
-        )
+        replace(one, recordings=own.count, recordings_named=own.named or side.judged.frames.independent)
         for one, own, side in zip(units.sides, (a, b), sides, strict=True)
     )
     known = replace(units, sides=(described[0], described[1]))

@@ -23,7 +23,7 @@ class SetRecordings(ShortRepr):
     """The recording of each of F frames, numbered from 0 on; one in all where none are told apart."""
 
     number: IntArray
-    named: bool  # whether files or a field tell them
+    named: bool  # whether files or a field tell several
 
     @property
     def count(self) -> int:
@@ -36,8 +36,9 @@ def find_recordings(frames: FrameSet) -> SetRecordings:
     one = SetRecordings(np.zeros(len(frames), np.int64), named=False)
     if frames.recording:
         number = np.unique(np.array(frames.recording), return_inverse=True)[1].reshape(-1).astype(np.int64)
-        # What is one frame each is no recording: units tell all of it.
-        return SetRecordings(number, named=True) if int(number.max()) + 1 < len(frames) else one
+        count = int(number.max(initial=0)) + 1
+        # What is one frame each is drawn by itself: units tell all of it.
+        return SetRecordings(number if count < len(frames) else one.number, named=count > 1)
     sequence = None if frames.independent else find_sequence(frames)
     if sequence is None:
         return one

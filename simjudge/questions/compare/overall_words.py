@@ -16,6 +16,7 @@ from simjudge.questions.compare.words import (
     evidence,
     headline,
     meaning,
+    scoped,
     verdict_sentence,
 )
 from simjudge.results.metric_rows import verdict_words
@@ -128,11 +129,13 @@ def overall_headline(result: Result) -> str:
     if result.overall is None:
         return ""
     one = worst_measure(result)
-    if one is not None:
-        said = f"{capitalized(verdict_words(one.verdict, _margin(one)))}: {measure_values(one)}"
-    else:
-        said = headline(result.overall)
+    said = f"{measure_headline(one, result.overall)}: {measure_values(one)}" if one else headline(result.overall)
     return f"{said}{not_everywhere(result)}"
+
+
+def measure_headline(one: DetectorMeasure, overall: ResultEntry) -> str:
+    """The verdict on a measure, as the page calls it."""
+    return scoped(capitalized(verdict_words(one.verdict, _margin(one))), overall, one.verdict)
 
 
 def not_everywhere(result: Result) -> str:

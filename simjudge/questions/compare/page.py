@@ -36,6 +36,7 @@ from simjudge.questions.compare.figures import BUDGET, Gallery, make_gallery
 from simjudge.questions.compare.overall_words import (
     HEADS,
     hidden_gap_sentence,
+    measure_headline,
     measure_meaning,
     measure_notes,
     measure_rows,
@@ -61,7 +62,6 @@ from simjudge.questions.compare.sections import (
 from simjudge.questions.compare.tables import GROUPS, SIDE_BY_SIDE, Footnotes, TableCell, format_cell
 from simjudge.questions.compare.words import SetNames, capitalized, correction_sentence, given_sentences
 from simjudge.results.context_table import OVERALL
-from simjudge.results.metric_rows import verdict_words
 from simjudge.results.result_header import ComparedSet, ResultHeader
 from simjudge.results.saved_result import Result, ResultEntry, load_results
 
@@ -134,16 +134,16 @@ class ResultView:
     @property
     def hero(self) -> ClassVerdict:
         """The verdict on all that was judged: that on performance, or where something else is worse, that."""
-        performance, worst = self.verdicts[0], worst_measure(self.result)
+        performance, worst, overall = self.verdicts[0], worst_measure(self.result), self.result.overall
         but, average = hidden_gap_sentence(self.result), not_everywhere(self.result)
-        if worst is None:
+        if worst is None or overall is None:
             meaning = but or performance.meaning
             shown = replace(performance, headline=f"{performance.headline}{average}", meaning=meaning)
             return _with_given(self.result, shown)
         shown = replace(
             performance,
             kind=worst.verdict.colour,
-            headline=f"{capitalized(verdict_words(worst.verdict, worst.margin))}{average}",
+            headline=f"{measure_headline(worst, overall)}{average}",
             meaning=f"{measure_meaning(worst, self.names)} {but}".rstrip(),
             evidence=f"{performance_beside(self.result)} {performance.meaning} {performance.evidence}".rstrip(),
             size=measure_values(worst),

@@ -68,10 +68,16 @@ class SetNames:
 
 def headline(entry: ResultEntry) -> str:
     """Write the verdict as the page calls it."""
-    share, scope, blind = entry.numbers.overlap_a, entry.numbers.scope.words, blind_set(entry)
-    over = f"over {format_percent(share)} of A" if _is_partial(entry) else ""
-    said = ", ".join(part for part in (capitalized(entry.verdict_words), over, scope) if part)
+    share, blind = entry.numbers.overlap_a, blind_set(entry)
+    over = f", over {format_percent(share)} of A" if _is_partial(entry) else ""
+    said = scoped(f"{capitalized(entry.verdict_words)}{over}", entry, entry.verdict)
     return f"{said}: the detector finds next to nothing in {blind}" if blind else said
+
+
+def scoped(words: str, entry: ResultEntry, verdict: Verdict) -> str:
+    """The words of a verdict, and where it speaks of these recordings alone, that too."""
+    scope = entry.numbers.scope.words if verdict.differs or verdict.within else ""
+    return f"{words}, {scope}" if scope else words
 
 
 def _is_partial(entry: ResultEntry) -> bool:

@@ -37,7 +37,8 @@ def run_of(*begins: int, frames: int = 20) -> list[int]:
         (frames_at([600 * i for i in range(30)]), 1, False),  # one a minute: photographs
         (frames_at(run_of(0, 600), independent=True), 1, False),
         (frames_at(run_of(0), recording=["dry"] * 8 + ["wet"] * 12), 2, True),
-        (frames_at(run_of(0), recording=[f"{i}" for i in range(20)]), 1, False),  # one frame each: units tell it all
+        (frames_at(run_of(0), recording=[f"{i}" for i in range(20)]), 1, True),  # one frame each: units tell it all
+        (frames_at(run_of(0), recording=["dry"] * 20), 1, False),
         (join_sets([frames_at(run_of(0), "dry"), frames_at(run_of(0), "wet")]), 2, True),
     ],
 )

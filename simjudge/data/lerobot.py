@@ -117,6 +117,7 @@ def read_lerobot(path: Path, topics: Topics | None = None) -> FrameSet:
         np.tile(size, (len(taken), 1)),
         frame_name=[f"episode_{rows.episode[n]:06d}_frame_{rows.frame[n]:06d}" for n in taken],
         stamp=_stamps(rows)[taken],
+        recording=[f"episode_{rows.episode[n]:06d}" for n in taken],
         images=images,
         losses=losses,
     )

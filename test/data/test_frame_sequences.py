@@ -167,6 +167,7 @@ def frames():
         class_names={1: "red", 2: "green"},
         images=images,
         independent=True,
+        recording=["wet", "dry", "wet"],
     )
     assert made.take([0, 2]).independent
     return made
@@ -178,10 +179,12 @@ def write(frames, path):
 
 
 @pytest.mark.parametrize("name", [*FOLDERS, "x.json", "x.mcap", "x.db3"])
-def test_every_format_keeps_it(frames, tmp_path, name):
+def test_every_format_keeps_it_and_the_recordings(frames, tmp_path, name):
     path = write(frames, tmp_path / name)
     assert read_set(path).independent
-    assert not read_set(write(replace(frames, independent=False), tmp_path / "plain" / name)).independent
+    assert list(read_set(path).recording) == ["wet", "dry", "wet"]
+    plain = read_set(write(replace(frames, independent=False, recording=()), tmp_path / "plain" / name))
+    assert (plain.independent, list(plain.recording)) == (False, [])
     assert convert(path, tmp_path / "again.json").independent
     assert [read_set(part).independent for part in split(path, 2, tmp_path / "parts", to="coco").paths] == [True] * 2
 

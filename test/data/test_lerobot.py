@@ -101,6 +101,7 @@ def test_each_frame_is_its_picture_in_any_order(kind: str, tmp_path: Path) -> No
 def test_names_and_times_say_episode_and_frame(tmp_path: Path) -> None:
     frames = read_set(write_data_set(tmp_path / "set", "image"))
     assert frames.frame_name[6:8] == ["episode_000000_frame_000006", "episode_000001_frame_000000"]
+    assert frames.recording[6:8] == ["episode_000000", "episode_000001"]
     seconds = frames.stamp / 1e9
     np.testing.assert_allclose(np.diff(seconds[:7]), 0.1)
     assert seconds[7] - seconds[6] > 90  # nobody says when an episode was recorded: they are apart

@@ -136,6 +136,7 @@ class AnnotatedFrame:
     stated: tuple[int, int]  # width and height as the file states them, pixels; 0 where it does not
     where: str
     shapes: Sequence[LabelledShape] | None  # what is labelled in it; None where nobody labelled it
+    recording: str = ""  # the video or drive that it is of; empty where nothing tells it
 
 
 def build_annotated_set(
@@ -174,6 +175,7 @@ def build_annotated_set(
         class_names=class_names,
         images=FileImages(kept) if any(kept) else None,
         losses=losses,
+        recording=[one.recording for one, _ in used] if all(one.recording for one, _ in used) else (),
     )
 
 

@@ -7,6 +7,7 @@ reads is named.
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -205,6 +206,12 @@ def build_street_set(
     )
     semantic = LabelFiles(same_size(labels, size, losses), decode) if any(labels) else None
     return replace(frames, semantic=semantic)
+
+
+def with_drives(frames: FrameSet, pattern: re.Pattern[str]) -> FrameSet:
+    """The same set with the recordings that its names tell, where all of them do. `pattern`: its group 1 names one."""
+    told = [pattern.fullmatch(name) for name in frames.frame_name]
+    return replace(frames, recording=[match[1] for match in told if match]) if all(told) else frames
 
 
 def same_size(paths: Sequence[Path | None], size: IntArray, losses: Losses) -> list[Path | None]:

@@ -4,7 +4,8 @@ The files of the format always win: what the sidecar says about a frame's object
 hold what they held when both were written (a fingerprint of each frame tells), so labels edited by hand are never
 overruled. Unknown to most formats are stamps that the names do not carry, frame order, sizes without images,
 instance ids, distances, visible shares, exact masks, which detector made the predictions, whether somebody labelled
-(a detector ran on) a frame in which there is nothing, and whether frames were drawn one by one (at random poses).
+(a detector ran on) a frame in which there is nothing, which recording a frame is of, and whether frames were drawn one
+by one (at random poses).
 """
 
 from __future__ import annotations
@@ -178,10 +179,17 @@ def _complete(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
         detector=sidecar.detector(stems, whole.predictions),
         independent=sidecar.content.get("independent") is True and all(known),
         label_source=str(sidecar.content.get("label_source", "")),
+        recording=_recordings(known) or whole.recording,
     )
     row_of = {stem: i for i, stem in enumerate(sidecar.frame)}
     order = np.argsort([row_of.get(stem, len(row_of)) for stem in stems], kind="stable")
     return done if np.array_equal(order, np.arange(len(order))) else done.take(order)
+
+
+def _recordings(known: list[Json]) -> list[str]:
+    """The recording of each frame where the sidecar tells that of all."""
+    names = [entry.get("recording") for entry in known]
+    return [name for name in names if isinstance(name, str)] if all(isinstance(name, str) for name in names) else []
 
 
 def _with_missing_frames(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
@@ -199,6 +207,7 @@ def _with_missing_frames(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
         frame_name=[*plain.frame_name, *missing],
         size=np.concatenate([plain.size, [sidecar.size(stem) for stem in missing]]).astype(np.int64),
         stamp=np.concatenate([plain.stamp, [-1] * len(missing)]).astype(np.int64),
+        recording=(),
         labelled=np.concatenate([plain.labelled, none]),
         predicted=np.concatenate([plain.predicted, none]),
         images=images,
@@ -292,6 +301,8 @@ def _frame_entry(frames: FrameSet, index: int, stem: str) -> Json:
         "size": frames.size[index].tolist(),
         "stamp": int(frames.stamp[index]),
     }
+    if frames.recording:
+        entry["recording"] = frames.recording[index]
     if stem != entry["name"]:
         entry["file"] = stem
     flags = {"labelled": frames.labelled[index], "predicted": frames.predicted[index]}

@@ -123,7 +123,9 @@ def _frames(file: Path, pictures: dict[Path, dict[str, Path]], losses: Losses) -
         picture = there.get(stem)
         size = _size(row.get("size")) or stated or ((0, 0) if picture else _SIZE)
         shapes = list(_shapes(row.get("labels"), where, losses))
-        yield AnnotatedFrame(stem, picture, size, f"{where} ({one_line(name)})", shapes)
+        yield AnnotatedFrame(
+            stem, picture, size, f"{where} ({one_line(name)})", shapes, str(row.get("videoName") or "")
+        )
 
 
 def _old_objects(frames: list[Any], file: Path, losses: Losses) -> list[Any]:

@@ -9,16 +9,25 @@ Letters 2009.
 from __future__ import annotations
 
 import csv
+import re
 from functools import partial
 from pathlib import Path
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import MOST_CLASSES, UNLABELLED, ColourTable, FrameSet, decode_label_colours
 from simjudge.core.text import one_line, parse_integer, read_text
-from simjudge.data.format_support.image_files import Format, StreetFiles, build_street_set, image_stem, list_images
+from simjudge.data.format_support.image_files import (
+    Format,
+    StreetFiles,
+    build_street_set,
+    image_stem,
+    list_images,
+    with_drives,
+)
 
 _TABLES = ("label_colors.txt", "class_dict.csv")
 _MARK = "_L"
+_DRIVE = re.compile(r"([^_]+)_f?\d+")  # As the four published drives name their frames: 0006R0_f00930
 _DEEPEST = 3  # Folders below the data set's that are looked into
 _UNLABELLED = {"void", "unlabelled", "unlabeled"}
 
@@ -46,7 +55,8 @@ def read_camvid(path: Path) -> FrameSet:
     if not pictures:
         raise SimjudgeError(f"{path}: holds no image beside its table {file.name}")
     files = StreetFiles(list(pictures), list(pictures.values()), [labels.get(name) for name in pictures])
-    return build_street_set(path, files, partial(decode_label_colours, table=colours), names, losses)
+    frames = build_street_set(path, files, partial(decode_label_colours, table=colours), names, losses)
+    return with_drives(frames, _DRIVE)
 
 
 def read_class_table(path: Path) -> tuple[ColourTable, dict[int, str]]:

@@ -11,6 +11,7 @@ Source: `json2instanceImg.py` of https://github.com/mcordts/cityscapesScripts.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -24,7 +25,14 @@ from simjudge.core.frames import FrameSet, LabelPicture, decode_label_colours, d
 from simjudge.core.images import LARGEST_IMAGE
 from simjudge.core.text import Json, load_json, one_line, parse_integer
 from simjudge.data.format_support.annotated_frames import CROWD
-from simjudge.data.format_support.image_files import Format, StreetFiles, build_street_set, images_below, list_images
+from simjudge.data.format_support.image_files import (
+    Format,
+    StreetFiles,
+    build_street_set,
+    images_below,
+    list_images,
+    with_drives,
+)
 from simjudge.data.format_support.mask_codec import MaskList, crop_mask
 from simjudge.data.format_support.raw_rows import FARTHEST_PX, RawRows, build_objects
 from simjudge.data.semantic_classes import LABEL_COLOURS, LABEL_NAMES
@@ -139,6 +147,7 @@ def _bounds(points: list[tuple[float, float]], size: tuple[int, int]) -> list[in
 
 IMAGES = "leftImg8bit"
 _LABELS = ("gtFine", "gtCoarse")
+_DRIVE = re.compile(r"([^_]+)_\d{6}_\d{6}")  # CITY_SEQUENCE_FRAME; a sequence is a second of a drive through the city
 _NUMBERS, _COLOURS = "labelIds", "color"
 
 
@@ -161,7 +170,7 @@ def read_cityscapes(path: Path) -> FrameSet:
     for place, images in images_below(root).items():
         aside = [image for image in images if image not in chosen]
         losses.add("images that lie in no SPLIT/CITY (left aside)", str(place), len(aside))
-    frames = build_street_set(path, files, _decode, LABEL_NAMES, losses)
+    frames = with_drives(build_street_set(path, files, _decode, LABEL_NAMES, losses), _DRIVE)
     polygons = {
         name: file for name, folder in zip(names, inside, strict=True) if (file := _polygon_file(path, folder, name))
     }

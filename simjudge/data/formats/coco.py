@@ -441,7 +441,15 @@ def _read_plain(content: Any, path: Path, sidecar: Sidecar, *, is_own: bool) -> 
         class_names=class_names,
         images=found.images(),
         losses=losses,
+        recording=_videos(content["images"], number),
     )
+
+
+def _videos(images: list[Any], number: dict[Any, int]) -> list[str]:
+    """The video of each frame, as sets of video frames tell it; empty where an image does not."""
+    told = {number[image["id"]]: image.get("video_id") for image in images if _entry(image) and image["id"] in number}
+    known = [told[frame] for frame in range(len(told))]
+    return [f"video {one}" for one in known] if all(isinstance(one, int | str) for one in known) else []
 
 
 def _class_names(content: Json, path: Path) -> dict[int, str]:

@@ -45,6 +45,7 @@ def read_tub(path: Path) -> FrameSet:
     losses = Losses()
     deleted = _deleted(path)
     stamp: dict[Path, int] = {}
+    session: dict[Path, str] = {}
     skipped = 0
     for where, record in _records(path, losses):
         name, number = record.get(_PICTURE), record.get("_index")
@@ -58,6 +59,7 @@ def read_tub(path: Path) -> FrameSet:
             losses.add("records of a picture that another has", where)
         else:
             stamp[file] = _time(record)
+            session[file] = str(record.get("_session_id") or "")
     if skipped:
         log.warning("%s: %d records are marked as deleted in the tub; left out", path, skipped)
     images, size = readable_images(list(stamp), losses)
@@ -68,6 +70,7 @@ def read_tub(path: Path) -> FrameSet:
         size,
         frame_name=[image.stem for image in images],
         stamp=[stamp[image] for image in images],
+        recording=[session[image] for image in images] if all(session[image] for image in images) else (),
         images=FileImages(images),
         losses=losses,
     )

@@ -55,7 +55,8 @@ def read_solo(path: Path) -> FrameSet:
         picture = file.parent / str(capture.get("filename", "")).replace("\\", "/").rsplit("/", 1)[-1]
         where = f"{file}: capture {one_line(capture.get('id'))}"
         shapes = _shapes(capture, metrics, where, losses)
-        frames.append(AnnotatedFrame(named, picture if is_file(picture) else None, (width, height), where, shapes))
+        shown, drawn = picture if is_file(picture) else None, file.parent.name
+        frames.append(AnnotatedFrame(named, shown, (width, height), where, shapes, drawn))
     return build_annotated_set(path, frames, by_alphabet, losses)
 
 

@@ -321,7 +321,7 @@ def write_cloud_recording(clouds: CloudSet, path: Path) -> Losses:
     names = [[s, name, clouds.has_stamp(i)] for i, (s, name) in enumerate(zip(stamps, clouds.cloud_name, strict=True))]
     custom = {CLOUDS_KEY: json.dumps({"clouds": names})}
     if clouds.frames is not None:
-        custom |= set_metadata(clouds.frames)
+        custom |= set_metadata(clouds.frames, frame_stamps)
     losses = Losses()
     write_messages(_messages(clouds, stamps, frame_stamps, losses), path, custom)
     return losses

@@ -52,7 +52,7 @@ from simjudge.data.rosbag2.interfaces import (
 )
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import StoredMessage, format_seconds
-from simjudge.data.rosbag2.writing import DETECTOR_KEY, INDEPENDENT_KEY, LABEL_SOURCE_KEY
+from simjudge.data.rosbag2.writing import DETECTOR_KEY, INDEPENDENT_KEY, LABEL_SOURCE_KEY, RECORDINGS_KEY
 from simjudge.data.video import PacketDecoder, PacketOrder, codec_name
 
 log = logging.getLogger(__name__)
@@ -361,7 +361,23 @@ def _build(recording: Recording, found: RecordingContents, frames: list[_Frame],
         detector=None if predictions is None else _detector(recording),
         independent=recording.custom_data().get(INDEPENDENT_KEY) == "true",
         label_source=recording.custom_data().get(LABEL_SOURCE_KEY, ""),
+        recording=_joined(recording, [frame.stamp for frame in frames]),
     )
+
+
+def _joined(recording: Recording, stamps: list[int]) -> list[str]:
+    """The recording of each frame where several were joined to this one and it says so."""
+    text = recording.custom_data().get(RECORDINGS_KEY)
+    try:
+        stretches = [] if text is None else [(str(name), int(begin)) for name, begin in json.loads(text)]
+    except (ValueError, TypeError, RecursionError) as error:
+        log.warning("%s: its metadata do not say which recordings were joined (%s)", recording.path, one_line(error))
+        return []
+    stretches.sort(key=lambda stretch: stretch[1])
+    if not stretches or min(stamps, default=0) < stretches[0][1]:
+        return []
+    places = np.searchsorted([begin for _, begin in stretches], stamps, "right") - 1
+    return [stretches[place][0] for place in places.tolist()]
 
 
 def _detector(recording: Recording) -> DetectorRecord | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -189,6 +189,8 @@ DETECTOR_KEY = "simjudge.detector"  # Under this key rosbag2's custom data say w
 INDEPENDENT_KEY = "simjudge.independent_frames"
 # Under this key they say what the labels are where nobody drew them (see `FrameSet.label_source`).
 LABEL_SOURCE_KEY = "simjudge.label_source"
+# Under this key they hold [name, first stamp] of each stretch of frames where names tell which recordings were joined.
+RECORDINGS_KEY = "simjudge.recordings"
 
 INVENTED_KEY = "simjudge.invented_stamps"  # Under this key they say how many frames had no stamp and were given one
 
@@ -246,7 +248,7 @@ def write_recording(
             for topic, message in extra_messages(index):
                 yield StampedMessage(stamp, topic, message.__msgtype__, message)
 
-    write_messages(messages(), path, {**(custom_data or {}), **set_metadata(frames)}, storage)
+    write_messages(messages(), path, {**(custom_data or {}), **set_metadata(frames, stamps)}, storage)
     return losses
 
 
@@ -262,14 +264,27 @@ def write_messages(
         place.finish()
 
 
-def set_metadata(frames: FrameSet) -> dict[str, str]:
-    """What a recording's custom data say of a set: its detector, how it was drawn, whether stamps are made up."""
+def set_metadata(frames: FrameSet, stamps: IntArray) -> dict[str, str]:
+    """What a recording's custom data say of a set: its detector, how it was drawn, whether stamps are made up.
+
+    `stamps`: (F,) that its frames have in the recording.
+    """
     detector = {} if frames.detector is None else {DETECTOR_KEY: json.dumps(frames.detector.to_json())}
     made_up = int((frames.stamp == NO_STAMP).sum())
     invented = {INVENTED_KEY: f"{made_up} of {len(frames.stamp)}"} if made_up else {}
     drawn = {INDEPENDENT_KEY: "true"} if frames.independent else {}
     labels = {LABEL_SOURCE_KEY: frames.label_source} if frames.label_source else {}
-    return detector | drawn | labels | invented
+    joined = {RECORDINGS_KEY: json.dumps(_stretches(frames.recording, stamps))} if frames.recording else {}
+    return detector | drawn | labels | joined | invented
+
+
+def _stretches(names: Sequence[str], stamps: IntArray) -> list[tuple[str, int]]:
+    """Each stretch of frames of one recording, in the order of time: its name and its first stamp."""
+    found: list[tuple[str, int]] = []
+    for index in np.argsort(stamps, kind="stable").tolist():
+        if not found or found[-1][0] != names[index]:
+            found.append((names[index], int(stamps[index])))
+    return found
 
 
 def recording_stamps(frames: FrameSet) -> IntArray:

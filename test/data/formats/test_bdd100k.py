@@ -27,7 +27,10 @@ def new_list(rows):
 
 
 def new_object(rows):
-    return {"frames": rows, "config": {"imageSize": {"width": 40, "height": 30}, "categories": [{"name": "car"}]}}
+    return {
+        "frames": [row | {"videoName": "v"} for row in rows],
+        "config": {"imageSize": {"width": 40, "height": 30}, "categories": [{"name": "car"}]},
+    }
 
 
 @pytest.fixture
@@ -71,6 +74,7 @@ def test_both_corners_are_pixels_of_the_box(root, files, place, tmp_path):
     assert [frames.class_names[i] for i in frames.objects.class_id] == ["car"]
     assert frames.class_names == dict(enumerate(CLASSES))
     assert list(frames.frame_name) == ["a", "b"]
+    assert list(frames.recording) == ["v", "v"] * ("config" in str(files))
     assert frames.labelled.all()
     assert frames.images.has(0)
     assert not frames.losses

@@ -47,6 +47,12 @@ def test_reads_boxes_names_and_ids(tmp_path):
         assert not frames.losses
 
 
+@pytest.mark.parametrize(("videos", "told"), [((3, "b"), ["video 3", "video b"]), ((3, None), [])])
+def test_frames_of_videos_say_which(tmp_path, videos, told):
+    images = [image | {"video_id": video} for image, video in zip(GOOD["images"], videos, strict=True)]
+    assert list(read_coco(written(tmp_path, GOOD | {"images": images})).recording) == told
+
+
 def test_masks_agree_with_pycocotools(tmp_path):
     content = copy.deepcopy(GOOD)
     image = np.zeros((30, 40), np.uint8)

@@ -25,6 +25,7 @@ def tub(tmp_path, image):
             image(folder / name)
             key = "_timestamp_ms" if version == 2 else "milliseconds"
             records.append({"_index": number, key: time, "cam/image_array": name, "user/angle": 0.1})
+            records[-1] |= {"_session_id": f"26-11-0{number // 3}_0"} if version == 2 else {}
         records = change(records)
         if version == 1:
             for number, record in enumerate(records):
@@ -50,6 +51,7 @@ def test_pictures_have_the_times_of_their_records(tub, version):
     frames = read_set(root)
     assert frames.stamp.tolist() == [time * 1_000_000 for time in TIMES]
     assert frames.size.tolist() == [[40, 30]] * 5
+    assert list(frames.recording[2:4]) == (["26-11-00_0", "26-11-01_0"] if version == 2 else [])
     assert not frames.labelled.any()
     assert not frames.losses
 

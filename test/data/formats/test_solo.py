@@ -70,6 +70,7 @@ def test_a_box_is_a_corner_and_a_size(solo, file, tmp_path):
     assert sniff_format(root) == "solo"
     read = read_set(root)
     assert list(read.frame_name) == ["0_0", "0_2", "0_10", "1_0"]
+    assert read.recording == ["sequence.0"] * 3 + ["sequence.1"]
     assert read.labelled.tolist() == [True, True, True, False]
     x0, y0, x1, y1 = (int(side) for side in read.objects.box[0])
     assert painted[y0:y1, x0:x1].all()

@@ -66,20 +66,21 @@ def camvid(root, *, table="label_colors.txt"):
 
 
 LAYOUTS = [
-    (cityscapes, {}, "cityscapes"),
-    (cityscapes, {"kind": "color"}, "cityscapes"),
-    (gta5, {}, "gta5"),
-    (camvid, {}, "camvid"),
-    (camvid, {"table": "class_dict.csv"}, "camvid"),
+    (cityscapes, {}, "cityscapes", ["aachen", "bonn"]),
+    (cityscapes, {"kind": "color"}, "cityscapes", ["aachen", "bonn"]),
+    (gta5, {}, "gta5", []),
+    (camvid, {}, "camvid", ["0001TP", "0016E5"]),
+    (camvid, {"table": "class_dict.csv"}, "camvid", ["0001TP", "0016E5"]),
 ]
 
 
-@pytest.mark.parametrize(("make", "how", "form"), LAYOUTS)
-def test_every_layout_gives_the_train_ids_of_cityscapes(make, how, form, tmp_path):
+@pytest.mark.parametrize(("make", "how", "form", "drives"), LAYOUTS)
+def test_every_layout_gives_the_train_ids_of_cityscapes_and_its_drives(make, how, form, drives, tmp_path):
     make(tmp_path / "set", **how)
     assert sniff_format(tmp_path / "set") == form
     frames = read_set(tmp_path / "set")
     assert len(frames) == 2
+    assert list(frames.recording) == drives
     assert not frames.losses
     table = common_classes([(frames.name, frames.class_names)]).numbers(frames.class_names)
     for i in range(2):

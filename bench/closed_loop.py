@@ -60,7 +60,7 @@ def rows() -> list[tuple[str, str, str, str]]:
 
 
 def main() -> None:
-    """Print the table of docs/measurements/driving.md."""
+    """Print the table of docs/measurements/engines.md."""
     given = sys.argv[1:]
     scene, detector = given[0] if given else "lab", given[1] if len(given) > 1 else GROUND_TRUTH
     count, camera = int(given[2]) if len(given) > 2 else 20, given[3] if len(given) > 3 else CAMERA

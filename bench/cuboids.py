@@ -1,6 +1,6 @@
 """How many labelled boxes of real scans the detector of cuboids finds: `python bench/cuboids.py KITTI_FOLDER`.
 
-Prints the tables of docs/measurements/lidar_objects.md: recall and precision by distance, of the detector as it comes,
+Prints the tables of docs/measurements/lidar.md: recall and precision by distance, of the detector as it comes,
 of its other methods, and of scans with less in them.
 """
 

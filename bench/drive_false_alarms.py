@@ -51,7 +51,7 @@ def count_verdicts(
 
 
 def main() -> None:
-    """Print the table of docs/measurements/drives.md."""
+    """Print the table of docs/measurements/trajectories.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("real", nargs="+", type=Path)
     parser.add_argument("--sim", nargs="+", type=Path, default=[])

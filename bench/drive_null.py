@@ -113,7 +113,7 @@ def count_alarms(real: int, sim: int, tries: int, settings: DriveComparisonSetti
 
 
 def main() -> None:
-    """Print the table of docs/measurements/drives.md."""
+    """Print the table of docs/measurements/trajectories.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--tries", type=int, default=60)
     given = parser.parse_args()

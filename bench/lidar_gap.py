@@ -1,4 +1,4 @@
-"""Points on the cones of a real lidar and of virtual ones, by range; docs/measurements/lidar_gap.md has the figures.
+"""Points on the cones of a real lidar and of virtual ones, by range; docs/measurements/lidar.md has the figures.
 
     python bench/lidar_gap.py CONES REAL VIRTUAL...
 

@@ -106,7 +106,7 @@ def run_designs(
 
 
 def main(text: str | None, designs: Sequence[D], trial: Callable[[tuple[D, int]], list[Found]]) -> None:
-    """Print the rows of docs/measurements/localization.md."""
+    """Print the rows of docs/measurements/trajectories.md."""
     parser = argparse.ArgumentParser(description=text)
     parser.add_argument("--trials", type=int, default=200)
     parser.add_argument("--seed", type=int, default=0)

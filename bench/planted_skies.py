@@ -1,7 +1,7 @@
 """How well `simjudge calibrate sky` finds planted skies: `python bench/planted_skies.py FOLDER`.
 
 krc is rendered under skies with known cloud cover, sun and fog, through a noisy camera, from other places than the
-estimate looks from. The table has what was planted and what was found: docs/measurements/image_quality.md.
+estimate looks from. The table has what was planted and what was found: docs/measurements/explain.md.
 """
 
 from __future__ import annotations

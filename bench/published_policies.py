@@ -1,12 +1,13 @@
-"""Seven published tables of robot policies, judged: `python bench/published_policies.py FOLDER`, as Markdown.
+"""Seven published tables of robot policies, judged: `python bench/published_policies.py FOLDER`, as CSV.
 
-FOLDER holds the tables (`scripts/fetch_data.py` says where they come from). `docs/measurements/policies.md` has what
-this prints between its marks; `--into docs/measurements/policies.md` puts it there.
+FOLDER holds the tables (`scripts/fetch_data.py` says where they come from). `--into bench/tables` writes what
+docs/measurements/policies.md links to.
 """
 
 from __future__ import annotations
 
 import argparse
+import csv
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -20,7 +21,6 @@ from simjudge.questions.policies.run import compare_policies, read_policy_trials
 from simjudge.questions.policies.trials import PolicyTrials
 from simjudge.results.metric_rows import verdict_words
 
-BEGIN, END = "<!-- judged: begin -->", "<!-- judged: end -->"
 Row = Mapping[str, Any]
 
 
@@ -64,11 +64,6 @@ def part_of(trials: PolicyTrials, only: tuple[str, str] | None) -> PolicyTrials:
     rows = trials.task if only[0] == "task" else trials.words[only[0]]
     chosen = [number for number, name in enumerate(names) if only[1].lower() in name.lower()]
     return trials.take(np.isin(rows, chosen))
-
-
-def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A table of Markdown."""
-    return [f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *rows)] + [""]
 
 
 def number(value: float | None) -> str:
@@ -120,8 +115,8 @@ def gap_row(name: str, row: Row) -> list[str]:
     ]
 
 
-def judged(folder: Path) -> list[str]:
-    """All tables of the page."""
+def judged(folder: Path) -> dict[str, list[list[str]]]:
+    """All tables by name, each with its heads first."""
     rankings, gaps, panels = [], [], list[list[str]]()
     for published in TABLES:
         trials = part_of(read_policy_trials(folder / f"{published.table}.csv"), published.only)
@@ -137,30 +132,22 @@ def judged(folder: Path) -> list[str]:
     heads += ["MMRV", "the choice", "points lost", "reversals", "right without a task", "verdict"]
     of_gaps = ["table", "cells", "trials real / sim", "mean difference", "level of chance", "noise", "gap (95 %)"]
     of_gaps += ["p", "verdict"]
-    return [
-        "### Does the simulation rank the policies?",
-        *table(heads, rankings),
-        "### Can the rates be trusted?",
-        "Only where numbers of trials are known.",
-        "",
-        *table(of_gaps, gaps),
-        "### The large behavior models, by task and by policy",
-        *table(of_gaps, panels),
-    ]
+    return {"rankings": [heads, *rankings], "rates": [of_gaps, *gaps], "panels": [of_gaps, *panels]}
 
 
 def main(arguments: list[str]) -> None:
-    """Print the tables, or put them into the page."""
+    """Print the tables, or write each as a CSV file."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--into", type=Path, help="Page whose part between the marks is replaced.")
+    parser.add_argument("--into", type=Path, help="Folder for policies_NAME.csv.")
     given = parser.parse_args(arguments)
-    text = "\n".join(judged(given.folder))
-    if given.into is None:
-        print(text)
-        return
-    before, _, rest = given.into.read_text(encoding="utf-8").partition(BEGIN)
-    given.into.write_text(f"{before}{BEGIN}\n{text}{END}{rest.partition(END)[2]}", encoding="utf-8")
+    for name, rows in judged(given.folder).items():
+        if given.into is None:
+            print(name)
+            csv.writer(sys.stdout).writerows(rows)
+            continue
+        with (given.into / f"policies_{name}.csv").open("w", encoding="utf-8", newline="") as file:
+            csv.writer(file, lineterminator="\n").writerows(rows)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 """How often a car drives the track by lidar, and how fast: `python bench/track.py [SENSORS [SEEDS [LAPS]]]`.
 
 Every seed is another start on the track, and other noise. SENSORS is a file or a name; without one, those of
-docs/measurements/driving.md: ideal, vlp16, noisy.
+docs/measurements/engines.md: ideal, vlp16, noisy.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def drive(sensors: str, seed: int, laps: int = 2) -> Run:
 
 
 def main() -> None:
-    """Print the tables of docs/measurements/driving.md."""
+    """Print the tables of docs/measurements/engines.md."""
     given = sys.argv[1:]
     count, laps = int(given[1]) if len(given) > 1 else 20, int(given[2]) if len(given) > 2 else 2
     for sensors in given[:1] or SENSORS:

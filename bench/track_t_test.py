@@ -55,7 +55,7 @@ def rows_of(design: Design, p: FloatArray) -> Iterator[str]:
 
 
 def main() -> None:
-    """Print the rows of docs/measurements/localization.md."""
+    """Print the rows of docs/measurements/trajectories.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--trials", type=int, default=60)
     parser.add_argument("--seed", type=int, default=0)

@@ -1,7 +1,7 @@
 """Draws what a replay labelled over the real pictures: `python scripts/overlay_boxes.py REAL SIM PICTURES`.
 
 White: the real boxes. Magenta: the simulated ones, each with the simulated picture showing through. It says how far
-apart the two boxes of one thing are; docs/measurements/replay.md uses it.
+apart the two boxes of one thing are; docs/measurements/engines.md uses it.
 """
 
 from __future__ import annotations

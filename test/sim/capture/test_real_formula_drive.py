@@ -158,7 +158,7 @@ def test_rendered_cones_lie_on_the_photographed_ones(drive, tmp_path):
 @pytest.mark.long
 @pytest.mark.slow
 def test_a_virtual_lidar_sees_the_ground_and_the_cones_as_the_real_one_does(drive, tmp_path, capsys):
-    """docs/measurements/lidar_gap.md, model B: ground to 1 %, cones beyond 4 m to a third."""
+    """docs/measurements/lidar.md, model B: ground to 1 %, cones beyond 4 m to a third."""
     pytest.importorskip("mujoco", reason="MuJoCo (the extra `sim`) is not installed")
     out, sensor, virtual = tmp_path / "drive", tmp_path / "pandar.yaml", tmp_path / "virtual.mcap"
     formula.make(drive, out)

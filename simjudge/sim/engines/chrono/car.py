@@ -10,7 +10,7 @@ Chrono's reference frame is between the axles, 0.1426 m behind the front one and
 as a comment in ARTcar_Vehicle.cpp says.
 
 Against Chrono's own triangles, cylinders creep by some millimetres a second on a slope; against hulls they stand.
-docs/measurements/chrono.md has the numbers.
+docs/measurements/engines.md has the numbers.
 """
 
 from __future__ import annotations

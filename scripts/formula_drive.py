@@ -1,4 +1,4 @@
-"""A Formula Student drive in the FSKITTI layout, made ready for `simjudge replay`; docs/measurements/engines.md uses it.
+"""A Formula Student drive in the FSKITTI layout, made ready for `simjudge replay`; docs/measurements/engines.md.
 
     python scripts/formula_drive.py FOLDER OUT
 

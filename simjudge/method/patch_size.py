@@ -13,7 +13,7 @@ from simjudge.method.method import LARGEST_PATCH, Method, patch_text
 SHOWN = 2.0
 """How many times as large as the median object a recommended patch is, and the default one at most.
 
-Beyond it overlap and batches shrink fast, and objects within batches are no more alike (docs/measurements/certainty.md)."""
+Beyond it overlap and batches shrink, and objects within batches are no more alike (docs/measurements/certainty.md)."""
 _STEP = 20
 """Pixels that the sides of the recommended patch are multiples of."""
 _PAPER_SIDE = 1280

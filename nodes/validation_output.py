@@ -204,6 +204,8 @@ class ValidationOutput:
                 self.log(line)
 
         yield advance
+        if line := lines.last_line():
+            self.log(line)
 
 
 _NAN = math.nan

@@ -165,6 +165,7 @@ class ProgressLines:
         self._task, self._period, self._clock = task, period, clock
         self._said = clock()
         self._first: tuple[int, float] | None = None
+        self._promised = False
 
     def line(self, done: int, total: int) -> str:
         """The line that is due, with the time that the rest takes at the pace so far; empty where none is due."""
@@ -179,7 +180,12 @@ class ProgressLines:
         if done == begun:
             return f"{self._task}: {done} of {total}"
         left = (now - begin) * (total - done) / (done - begun)
+        self._promised = True
         return f"{self._task}: {done} of {total}, about {format_seconds_left(left)} left"
+
+    def last_line(self) -> str:
+        """The line of a task that ends, so that no time left stands for what comes next; empty where none was said."""
+        return f"{self._task}: done" if self._promised else ""
 
 
 def format_seconds_left(seconds: float) -> str:

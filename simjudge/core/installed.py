@@ -46,6 +46,12 @@ def install_command(module: str) -> str:
     return f"pip install 'simjudge[{EXTRAS[module]}]'"
 
 
+def need_module(module: str, why: str) -> None:
+    """Make sure that an optional module is installed, before the work begins that needs it in the end."""
+    if importlib.util.find_spec(module) is None:
+        raise UsageError(f"{why}: {install_command(module)}")
+
+
 @dataclass(frozen=True)
 class FileKind:
     """A kind of file that users give by its path, or by its name if it comes with simjudge."""

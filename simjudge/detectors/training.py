@@ -21,7 +21,7 @@ import yaml
 from simjudge.core.errors import Advance, Log, Losses, ProgressBar, SimjudgeError, UsageError, no_log, no_progress
 from simjudge.core.files import atomic_file, check_output, output_path
 from simjudge.core.frames import FrameSet
-from simjudge.core.installed import CHECKPOINT, find_file
+from simjudge.core.installed import CHECKPOINT, find_file, need_module
 from simjudge.core.object_tables import Objects, row_offsets
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.core.text import Json, JsonMapping
@@ -190,6 +190,14 @@ class TrainingCallbacks:
 
     epoch_done: Callable[[Epoch, int], None]  # receives every finished epoch and how many there are to be
     batch_done: Advance  # receives how many batches are done, counted over all epochs, and how many there are to be
+
+
+def need_trainer(task: str) -> None:
+    """Make sure that what trains detectors, or nets for pixels, is installed."""
+    if task == SEMANTIC:
+        need_module("torch", "training needs torch and torchvision")
+    else:
+        need_module("ultralytics", "training needs ultralytics (AGPL-3.0)")
 
 
 def train_with_ultralytics(
@@ -423,6 +431,7 @@ def train(
     if settings.keep is not None and not overwrite:
         check_output(settings.keep)
     semantic = settings.task == SEMANTIC
+    need_trainer(settings.task)
     split, losses = read_split(
         data,
         settings.val_fraction,

@@ -246,6 +246,8 @@ def progress(what: str) -> Iterator[Advance]:
                 print_note(line)
 
         yield print_line
+        if line := lines.last_line():
+            print_note(line)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, console=err, transient=True) as bar:

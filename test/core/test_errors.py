@@ -53,6 +53,7 @@ def test_a_line_every_so_often_with_the_time_left():
         "detecting: 60 of 100, about 40 s left",
         "detecting: 90 of 100, about 10 s left",
     ]
+    assert lines.last_line() == "detecting: done", "no time left stands for what comes next"
 
 
 def test_what_comes_before_the_first_piece_does_not_count_as_its_pace():
@@ -69,7 +70,7 @@ def test_nothing_is_said_before_and_after():
     now = [0.0]
     lines = ProgressLines("x", 30, lambda: now[0])
     now[0] = 60
-    assert [lines.line(0, 5), lines.line(5, 5), lines.line(0, 0)] == ["", "", ""]
+    assert [lines.line(0, 5), lines.line(5, 5), lines.line(0, 0), lines.last_line()] == ["", "", "", ""]
 
 
 @pytest.mark.parametrize(("seconds", "text"), [(0.4, "0 s"), (89, "89 s"), (95, "2 min"), (9000, "2.5 h")])

@@ -5,7 +5,6 @@ import importlib.util
 import re
 import subprocess
 import sys
-from contextlib import nullcontext
 from pathlib import Path
 
 import numpy as np
@@ -67,9 +66,36 @@ def exr(folder):
     importlib.import_module("simjudge.sim.scene.lights")._exr(folder / "sky.exr")
 
 
-def search(_folder):
-    run = importlib.import_module("simjudge.questions.fit.run")
-    run.search_minimum(lambda _point: 0.0, np.zeros(2), 20, 0, "fitting", lambda _words: nullcontext())
+def search(folder):
+    """Before any set is read: there is none."""
+    importlib.import_module("simjudge").fit(folder / "a", folder / "b", detector=object())
+
+
+def lidar_search(folder):
+    importlib.import_module("simjudge").fit(folder / "a", folder / "b", sensor="lidar", model="cones")
+
+
+def training(folder):
+    importlib.import_module("simjudge").train(folder / "photographs", folder / "net.onnx")
+
+
+def training_of_pixels(folder):
+    importlib.import_module("simjudge").train(folder / "photographs", folder / "net.onnx", task="segment-semantic")
+
+
+def reconstruction(folder):
+    importlib.import_module("simjudge").reconstruct(folder / "survey.mcap", folder / "out")
+
+
+def calibration_of_sky(folder):
+    module = importlib.import_module("simjudge.questions.calibrate.sky")
+    module.calibrate_sky(folder / "a", scene="lab", camera="plain_half", out=folder / "sky.yaml")
+
+
+def study(folder):
+    """Before a step runs."""
+    for verb in ("drive", "replay", "render", "drive_trials"):
+        importlib.import_module("simjudge.questions.study.study").VERBS[verb].check({"out": folder})
 
 
 def screen(_folder):
@@ -106,6 +132,12 @@ def nodes(_folder):
         ("trimesh", gltf),
         ("mitsuba", exr),
         ("cma", search),
+        ("cma", lidar_search),
+        ("ultralytics", training),
+        ("torch", training_of_pixels),
+        ("skimage", reconstruction),
+        ("mitsuba", calibration_of_sky),
+        ("mitsuba", study),
         ("rerun", screen),
         ("distributed", scheduler),
         ("skimage", meshes),

@@ -21,7 +21,7 @@ from simjudge.core.errors import Losses, ProgressBar, SimjudgeError, UsageError,
 from simjudge.core.files import atomic_file, begins_with, check_output, output_path
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage, as_rgb
-from simjudge.core.installed import SCENE, find_file
+from simjudge.core.installed import SCENE, find_file, need_module
 from simjudge.core.settings import ALL_FRAMES, Thinning
 from simjudge.core.text import JsonMapping
 from simjudge.data.sets import as_frames, refuse_input_as_output
@@ -169,6 +169,7 @@ def calibrate_sky(  # noqa: PLR0913 - the options of the command
     seen_by = camera if isinstance(camera, Camera) else read_camera(camera)
     if seen_by.auto_exposure is not None:
         raise UsageError(f"--camera {seen_by.name}: exposes automatically; name one with a fixed exposure")
+    need_module("mitsuba", "the sky is found by rendering the scene, with Mitsuba")
     base = _BaseScene(find_file(scene, SCENE), str(scene), seed)
     poses_of_scene = _poses(base, seen_by, vehicle, mount, poses)
     frames = as_frames(source, allow_outside=allow_outside, thinning=thinning)

@@ -313,7 +313,9 @@ def times_more_frames(entry: ResultEntry) -> float | None:
 def _more_frames(result: Result, entry: ResultEntry) -> str:
     factor, m = times_more_frames(entry), f"{entry.margin:g}"
     paired = result.header.parameters.paired
-    pairs = "" if paired else " Where both sets show the same places, --paired needs far fewer."
+    pairs = (
+        "" if paired else " Where both sets show the same places, simjudge plan --paired says whether pairs need fewer."
+    )
     if factor is None:
         return f"Record more frames.{pairs}"
     if factor > MOST_TIMES_MORE:

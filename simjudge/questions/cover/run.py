@@ -52,7 +52,7 @@ from simjudge.questions.cover.settings import CoverSettings
 from simjudge.sim.capture.camera_poses import RandomPoses, StillPoses, camera_mount, carrying_vehicle
 from simjudge.sim.capture.render_plan import RenderPlan, placement_seed
 from simjudge.sim.capture.rendering import render_plans
-from simjudge.sim.engines.registry import make_engine
+from simjudge.sim.engines.registry import check_engine, make_engine
 from simjudge.sim.scene.model import Scene
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.sensors.camera.camera import Camera
@@ -214,6 +214,7 @@ def cover(  # noqa: PLR0913 - the options of the command
         from simjudge.detectors.detection import load_detector  # noqa: PLC0415 - slow to import
 
         load_detector(settings.model)  # refused before the work, where it cannot be read
+    check_engine(engine)
     folder = check_folder(Path(out))
     frames, before = read_cover_sets(a, b)
     taken_by = camera if isinstance(camera, Camera) else read_camera(camera)

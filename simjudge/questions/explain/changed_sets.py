@@ -7,14 +7,15 @@ what a part of the picture then still does is scene content.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 
 from simjudge.core.arrays import NO_ARRAYS, BoolArray, FloatArray, IntArray, ShortRepr, hash_value
-from simjudge.core.errors import Losses, ProgressBar, SimjudgeError, no_progress
+from simjudge.core.errors import Advance, Losses, ProgressBar, SimjudgeError, no_progress
 from simjudge.core.files import atomic_file, hash_files
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import NO_INSTANCE, Objects, Predictions
@@ -164,6 +165,8 @@ class ChangedSets:
     losses: Losses = field(default_factory=Losses)  # what the first detections left out
     runs: int = 0  # how often the detector ran over a set in this run
     _kept: dict[str, FrameSet] = field(default_factory=dict)
+    _advance: Advance | None = None  # of a bar that is open over all sets
+    _count: tuple[int, int] = (0, 0)  # sets that were judged since it is open, and those that will be
     _content: dict[int, str | None] = field(default_factory=dict)
 
     def judged(
@@ -181,7 +184,25 @@ class ChangedSets:
         second = judge_set(match_classes(first.frames, b), method, metric, losses, precision=False)
         if not causes:
             self.losses.extend(losses)
+        done, total = self._count
+        self._count = (done + 1, max(done + 1, total))
+        if self._advance is not None:
+            self._advance(*self._count)
         return first, second
+
+    @contextmanager
+    def one_bar(self, words: str) -> Iterator[None]:
+        """Show one bar over all sets that are judged within, in place of one for each."""
+        bar, self.progress, self._count = self.progress, no_progress, (0, 0)
+        try:
+            with bar(words) as self._advance:
+                yield
+        finally:
+            self.progress, self._advance = bar, None
+
+    def expect(self, more: int) -> None:
+        """Let the bar know that so many more sets will be judged."""
+        self._count = (self._count[0], self._count[1] + more)
 
     def forget(self) -> None:
         """Drop from memory what was detected on changed pictures; what is kept in the folder stays."""
@@ -330,13 +351,17 @@ class ExcessJudge(ShortRepr):
         Returns for each (D,): the gap, the estimate first, then what each draw makes of it. Draws are the same for all,
         so that differences have the spread of pairs.
         """
-        new = [causes for causes in dict.fromkeys([frozenset[str](), *wanted]) if causes not in self.excess]
+        new = self.unknown(wanted)
         groups: dict[Causes, list[Causes]] = {}
         for causes in new:
             groups.setdefault(causes & _MOVING, []).append(causes)
         for group in groups.values():
             self._compare(group)
         return [self.excess[causes] for causes in wanted]
+
+    def unknown(self, wanted: Sequence[Causes]) -> list[Causes]:
+        """The sets of causes among some that are not judged yet."""
+        return [causes for causes in dict.fromkeys([frozenset[str](), *wanted]) if causes not in self.excess]
 
     def with_difference(self, difference: CameraDifference) -> ExcessJudge:
         """The same sets, units and draws, with another difference between the cameras."""
@@ -413,18 +438,23 @@ def part_errors(judge: ExcessJudge, error: EstimationError, found: Sequence[str]
     return PartErrors(by_name[0], by_name[1], by_name[2], rest)
 
 
+def needed_causes(found: Sequence[str], players: Sequence[str]) -> list[Causes]:
+    """The sets of causes that must be judged under each estimate."""
+    every = frozenset(found)
+    wanted = [frozenset[str](), every, frozenset(players)]
+    wanted += [frozenset({name}) for name in found] + [every - {name} for name in found]
+    return list(dict.fromkeys([*wanted, *(all_subsets(players) if len(players) <= _MOST_IN_FULL else [])]))
+
+
 def _numbers(judge: ExcessJudge, found: Sequence[str], players: Sequence[str]) -> FloatArray:
     """Parts of the players, what is left, and what each cause closes alone and after the others."""
     none, every, shared = frozenset[str](), frozenset(found), frozenset(players)
-    wanted: list[Causes] = [none, every, shared]
-    wanted += [frozenset({name}) for name in found] + [every - {name} for name in found]
-    full = all_subsets(players) if len(players) <= _MOST_IN_FULL else []
-    values = judge([*wanted, *full])
-    left = {causes: float(value[0]) for causes, value in zip([*wanted, *full], values, strict=True)}
+    wanted, full = needed_causes(found, players), len(players) <= _MOST_IN_FULL
+    left = {causes: float(value[0]) for causes, value in zip(wanted, judge(wanted), strict=True)}
     alone = np.array([left[none] - left[frozenset({name})] for name in found])
     last = np.array([left[every - {name}] - left[every] for name in found])
     if full:
-        shares = shapley_values({causes: np.array([left[causes]]) for causes in full}, players)
+        shares = shapley_values({causes: np.array([left[causes]]) for causes in all_subsets(players)}, players)
         parts = np.array([shares[name][0] for name in players])
     else:
         # Between what a cause closes first and last; the parts and what is left are the whole.

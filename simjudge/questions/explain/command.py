@@ -37,7 +37,8 @@ def explain(
     found = run(
         a, b, out, settings=settings, camera=camera, scene=scene, a_camera=a_camera, log=print_note, progress=progress
     )
-    print_table(explanation_table(found))
+    if found.is_gap:
+        print_table(explanation_table(found))
     for line in (lead(found), headline(found), *detail_sentences(found)):
         print_note(line)
     print_note(f"explanation in {out}; to look at it, open {out / PAGE}")

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, cast
 
+from markupsafe import Markup
+
 from simjudge.core.arrays import SummaryTable
 from simjudge.core.frames import FrameSet
 from simjudge.method.verdicts import SIGNIFICANCE, Verdict
@@ -176,7 +178,7 @@ def _nothing_else(found: Explanation) -> str:
 
 def detail_sentences(found: Explanation) -> list[str]:
     """What stands below the answer: order, rest, causes that widen the gap, and what was not tried."""
-    lines = []
+    lines = [] if found.is_gap else ["No cause was looked for."]
     if found.is_gap:
         if found.rest_share is not None and found.rest_share.sign > 0:
             lines.append(
@@ -363,9 +365,7 @@ _PICTURES = 3
 def write_explanation_page(found: Explanation, sets: tuple[FrameSet, FrameSet], folder: Path) -> None:
     """Write the page, and its waterfall as files for papers."""
     a, b = found.names
-    columns, rows = explanation_table(found).columns, explanation_table(found).rows
-    words = (f"A: {a}", f"B: {b}", "B, with what differs in the cameras undone")
-    trios = [kit.gallery(zip(words, trio, strict=True)) for trio in _trios(found, sets)]
+    sections = _cause_sections(found, sets) if found.is_gap else []
     page = kit.page(
         f"Why does {b} predict {a} so badly?" if found.is_gap else f"Is there a gap between {a} and {b}?",
         "the causes of a gap",
@@ -376,6 +376,22 @@ def write_explanation_page(found: Explanation, sets: tuple[FrameSet, FrameSet], 
             kit.paragraph(lead(found)),
             kit.bullets(detail_sentences(found)),
         ),
+        *sections,
+        losses=found.losses.lines(),
+        heading="Left out:",
+    )
+    write_page(folder / PAGE, page)
+    if found.is_gap:
+        save_figure(waterfall_figure(found), folder / WATERFALL)
+
+
+def _cause_sections(found: Explanation, sets: tuple[FrameSet, FrameSet]) -> list[Markup]:
+    """The waterfall, the table and pictures."""
+    table = explanation_table(found)
+    columns, rows = table.columns, table.rows
+    words = (f"A: {found.names[0]}", f"B: {found.names[1]}", "B, with what differs in the cameras undone")
+    trios = [kit.gallery(zip(words, trio, strict=True)) for trio in _trios(found, sets)]
+    return [
         kit.section(
             "From the whole gap to what is left",
             kit.figure(FigureEmbedder().embed(waterfall_figure(found)), width_px=860),
@@ -394,11 +410,7 @@ def write_explanation_page(found: Explanation, sets: tuple[FrameSet, FrameSet], 
             ),
         ),
         kit.section("Pictures", *trios, when=trios),
-        losses=found.losses.lines(),
-        heading="Left out:",
-    )
-    write_page(folder / PAGE, page)
-    save_figure(waterfall_figure(found), folder / WATERFALL)
+    ]
 
 
 def _trios(found: Explanation, sets: tuple[FrameSet, FrameSet]) -> list[list[str]]:

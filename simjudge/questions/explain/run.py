@@ -9,6 +9,7 @@ from pathlib import Path
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import Log, Losses, ProgressBar, SimjudgeError, UsageError, no_log, no_progress
 from simjudge.core.files import hash_files, output_path
+from simjudge.core.installed import need_module
 from simjudge.core.object_tables import Predictions
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.sets import as_frames
@@ -26,6 +27,7 @@ from simjudge.questions.explain.changed_sets import (
     ChangedSets,
     ExcessJudge,
     estimate_margins,
+    needed_causes,
     part_errors,
     why_not_scene,
 )
@@ -52,7 +54,7 @@ from simjudge.questions.explain.result import (
     share_of_whole,
 )
 from simjudge.questions.explain.settings import CAUSE_NAMES, ExplainSettings
-from simjudge.sim.sensors.camera_matching.camera_difference import SIDES, cause_words
+from simjudge.sim.sensors.camera_matching.camera_difference import SIDES, CameraDifference, cause_words
 from simjudge.sim.sensors.camera_matching.camera_estimation import (
     EstimationError,
     estimate_difference,
@@ -197,6 +199,13 @@ def explain(  # noqa: PLR0913 - the options of the command
 def _tried(sets: ChangedSets, given: RenderOptions, settings: ExplainSettings, log: Log) -> Explanation:
     """Estimate every cause, undo all of them, and share the gap."""
     wanted, progress = settings.causes or CAUSE_NAMES, sets.progress
+    if given.scene is not None and given.camera is not None:
+        need_module("mitsuba", "--scene: B is rendered again with Mitsuba")
+    unchanged = ExcessJudge(sets, CameraDifference(), sets.settings, settings.sample)
+    none = _Sharing({}, {}, {}, SHAPLEY, 0 * unchanged([frozenset()])[0])
+    nothing = _explanation(unchanged, none, ())
+    if not nothing.is_gap:
+        return nothing
     sets.rendered, not_tried = rendered_sets(sets.sides, given, settings, log, progress)
     rendered = [] if sets.rendered is None else sets.rendered.changes.causes()
     b = sets.sides[1].frames if sets.rendered is None else sets.rendered.of(rendered)
@@ -208,7 +217,7 @@ def _tried(sets: ChangedSets, given: RenderOptions, settings: ExplainSettings, l
             pictures[0], pictures[1], difference, paired=settings.paired, seed=settings.seed, advance=advance
         )
     found = [*rendered, *(name for name in difference.causes() if name in wanted)]
-    judge = ExcessJudge(sets, difference, sets.settings, settings.sample, error.refits)
+    judge = replace(unchanged.with_difference(difference), refits=error.refits)
     if LABEL_MARGINS in wanted:
         judge.margins = estimate_margins(*sets.judged(difference, frozenset(found)))
         found += [LABEL_MARGINS] if judge.margins.matters else []
@@ -216,7 +225,8 @@ def _tried(sets: ChangedSets, given: RenderOptions, settings: ExplainSettings, l
     missing = [name for name in wanted if name not in [*found, *not_tried, *asked_last]]
     # What is rendered for one answer alone is gone after it.
     kept = b if given.renders.kept and rendered else None
-    sharing = _shared(judge, error, found, log)
+    with sets.one_bar("judging the sets with causes undone"):
+        sharing = _shared(judge, error, found, log)
     explained = _explanation(judge, sharing, missing)
     if asked_last and explained.is_gap and explained.rest.sign > 0:
         last_b = b if sets.rendered is None else sets.rendered.of(frozenset(sharing.parts))
@@ -244,7 +254,9 @@ def _shared(judge: ExcessJudge, error: EstimationError, found: Sequence[str], lo
     The draws of frames say how far each part may be off, and so does the error of the estimated cameras.
     """
     none, every = frozenset[str](), frozenset(found)
-    judge([none, every, *(frozenset({name}) for name in found), *(every - {name} for name in found)])
+    first = needed_causes(found, ())
+    judge.sets.expect(len(judge.unknown(first)) + (len(error.refits) + 1) * (len(first) - 1))
+    judge(first)
     alone = {name: _fall(judge, none, frozenset({name})) for name in found}
     last = {name: _fall(judge, every - {name}, every) for name in found}
     players = list(found)
@@ -253,9 +265,12 @@ def _shared(judge: ExcessJudge, error: EstimationError, found: Sequence[str], lo
     if len(players) <= MOST_SHAPLEY:
         sharing = SHAPLEY
         subsets = all_subsets(players)
+        more = len(needed_causes(found, players)) - len(first)
+        judge.sets.expect(len(judge.unknown(subsets)) + (len(error.refits) + 1) * more)
         values = shapley_values(dict(zip(subsets, judge(subsets), strict=True)), players)
     else:
         sharing = FORWARD
+        judge.sets.expect(len(players) * (len(players) + 1) // 2)
         log(f"note: {len(players)} causes matter; the gap is shared in a forward order, not by Shapley values")
         values = forward_order(players, judge)
     errors = part_errors(judge, error, found, list(values))
@@ -298,8 +313,7 @@ def _interval(values: FloatArray) -> Interval:
 
 def _explanation(judge: ExcessJudge, sharing: _Sharing, missing: Sequence[str]) -> Explanation:
     whole, left = judge([frozenset(), frozenset(sharing.parts)])
-    left = left + sharing.rest_error
-    sure = judge.certainty
+    left, sure = left + sharing.rest_error, judge.certainty
     if sure is None:
         raise SimjudgeError("nothing was compared")
     ordered = dict(sorted(sharing.parts.items(), key=lambda item: -float(item[1][0])))

@@ -14,7 +14,7 @@ from scipy.stats import t as student
 
 from simjudge.core.arrays import FloatArray, IntArray
 from simjudge.core.errors import Advance, Log, ProgressBar, SimjudgeError, no_log, no_progress
-from simjudge.core.installed import install_command
+from simjudge.core.installed import need_module
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.detectors.detector import Detector
 from simjudge.judging.compare_settings import CompareSettings
@@ -41,6 +41,12 @@ _FIRST_STEP = 1.0
 _POPULATION = 8
 
 
+def need_search(evaluations: int) -> None:
+    """Make sure that what searches is installed, if a search of so many evaluations is asked for."""
+    if evaluations >= _POPULATION:
+        need_module("cma", "--evaluations 0 fits without a search; a search needs cma")
+
+
 def search_minimum(
     objective: Callable[[FloatArray], float],
     start: FloatArray,
@@ -57,10 +63,8 @@ def search_minimum(
     course = [value]
     if evaluations < _POPULATION or len(start) == 0:
         return best, course
-    try:
-        import cma  # noqa: PLC0415 - an extra
-    except ImportError as error:
-        raise SimjudgeError(f"a fit needs cma: {install_command('cma')}; --evaluations 0 does without") from error
+    import cma  # noqa: PLC0415 - an extra
+
     options = {"seed": seed + 1, "popsize": _POPULATION, "maxfevals": evaluations, "verbose": -9}
     strategy: Any = cma.CMAEvolutionStrategy(list(start), _FIRST_STEP, options)
     with progress(words) as advance:
@@ -256,6 +260,7 @@ def fit_camera(
     chance, and a search would fit that chance.
     """
     compared = settings.comparison
+    need_search(settings.evaluations)
     loaded = required_detector(compared) if detector is None else detector
     sides = read_pictures(a, b, loaded, compared, log, progress)
     compared = with_patch(compared, sides, log)

@@ -45,7 +45,7 @@ from simjudge.questions.fit.result import (
     LidarFit,
     ParameterFit,
 )
-from simjudge.questions.fit.run import search_minimum
+from simjudge.questions.fit.run import need_search, search_minimum
 from simjudge.questions.fit.settings import FitSettings
 from simjudge.results.saved_result import write_json
 from simjudge.sim.sensors.lidar.beam_estimation import (
@@ -216,6 +216,7 @@ def fit_lidar(
         raise UsageError("--model: is needed, because the detector must see the changed clouds too")
     if settings.parameters is not None:
         raise UsageError("--parameters: are those of a camera; of a lidar noise and drop-out are always fitted")
+    need_search(settings.evaluations)
     given = None if sensors is None else read_lidar_file(sensors)
     files = read_renderings(given, b, rendered) if rendered else []
     folder = None if out is None else claimed_folder(Path(out), {FIT, FITTED_SENSORS, TRIED, *LIDAR_PAGE_FILES})

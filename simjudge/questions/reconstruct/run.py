@@ -15,7 +15,7 @@ import yaml
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr, SummaryTable
 from simjudge.core.errors import Log, Losses, ProgressBar, counted, no_log, no_progress
 from simjudge.core.files import atomic_folder, check_output
-from simjudge.core.installed import version
+from simjudge.core.installed import need_module, version
 from simjudge.core.settings import takes_setting_keywords
 from simjudge.detectors.clouds.clusters import euclidean_clusters
 from simjudge.objects.lidar_truth import StandingCuboids, standing_labels
@@ -169,6 +169,7 @@ def reconstruct(
     """
     path, folder = Path(source), Path(out)
     check_output(folder)
+    need_module("skimage", "meshes of a survey need scikit-image")
     losses = Losses()
     reading = SurveyReading(
         settings.cloud_topic, (settings.near, settings.far), settings.max_speed, settings.deskew, settings.white

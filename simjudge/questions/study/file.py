@@ -60,6 +60,8 @@ class Verb:
     files: tuple[str, ...] = ()  # endings of files that it can make instead, as the argument `to` names them
     # what it writes into a folder where `to` says nothing; empty where the function knows one kind
     folder_format: str = ""
+    # makes sure, before any step runs, that the packages are installed which a step with these arguments needs
+    check: Callable[[Mapping[str, Any]], None] | None = None
     reuse: str = NEVER  # when another study may take what it makes: ANY_NAME, SAME_NAMES or NEVER
 
     @property

@@ -332,6 +332,9 @@ def run_steps(
                 log(f"{_place(run, step.name)}: kept")
         _drop_outdated(run, log)
         _take_missing(run, others, log)
+        for step in study.steps:
+            if step.name not in run.done and (check := verbs[step.verb].check) is not None:
+                check(step.arguments)
         if run.missing():
             most = most_at_once(run.missing())
             with open_workers(options.jobs, options.scheduler, most, log, progress) as workers:

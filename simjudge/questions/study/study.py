@@ -15,12 +15,13 @@ from simjudge.core.errors import Log, Losses, ProgressBar, no_log, no_progress
 from simjudge.core.files import output_path
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import encode_jpeg
+from simjudge.core.installed import need_module
 from simjudge.core.text import list_some
 from simjudge.data.set_parts import join, split
 from simjudge.data.sets import read_set
 from simjudge.detectors.detection import detect
 from simjudge.detectors.semantic_net import predict_semantic
-from simjudge.detectors.training import train
+from simjudge.detectors.training import need_trainer, train
 from simjudge.page import kit
 from simjudge.page.chart_data import Cell
 from simjudge.page.kit import FigureEmbedder, ResultPage, data_uri, element, write_page
@@ -59,6 +60,7 @@ from simjudge.sim.capture.rendering import render
 from simjudge.sim.capture.replaying import replay
 from simjudge.sim.driving.drive import drive
 from simjudge.sim.driving.trial_drives import measure_errors
+from simjudge.sim.engines.registry import check_engine
 from simjudge.sim.sensors.camera.filtering import filter_images
 
 DONE, FAILED, RUNNING, WAITING = "done", "failed", "running", "not done"
@@ -377,14 +379,30 @@ def learn_driver(scenes: Sequence[str | Path], out: Path, *, generations: int, d
     driver_training.learn_driver(scenes, out, generations=generations, drivers=drivers, log=log)
 
 
+def need_engine(arguments: Mapping[str, object]) -> None:
+    """Make sure that the engine of a step can run here; one that the step names is looked at as its digest is made."""
+    if "engine" not in arguments:
+        check_engine("default")
+
+
+def need_driver_training(_arguments: Mapping[str, object]) -> None:
+    """Make sure that a driver can be trained here."""
+    need_module("gymnasium", "the training of a driver needs gymnasium")
+
+
+def need_training(arguments: Mapping[str, object]) -> None:
+    """Make sure that what a training step takes is installed."""
+    need_trainer(str(arguments.get("task", "")))
+
+
 VERBS = {
-    "drive": Verb(drive, ".mcap", reuse=ANY_NAME),
-    "replay": Verb(replay, ".mcap", reuse=ANY_NAME),
-    "render": Verb(render, "", _RECORDINGS, reuse=ANY_NAME),
+    "drive": Verb(drive, ".mcap", check=need_engine, reuse=ANY_NAME),
+    "replay": Verb(replay, ".mcap", check=need_engine, reuse=ANY_NAME),
+    "render": Verb(render, "", _RECORDINGS, check=need_engine, reuse=ANY_NAME),
     "filter": Verb(filter_images, "", _RECORDINGS, _FOLDER, reuse=ANY_NAME),
     "split": Verb(split, "", reuse=ANY_NAME),
     "join": Verb(join_sets, "", _SETS, _FOLDER, reuse=SAME_NAMES),
-    "train": Verb(train, ".onnx", reuse=ANY_NAME),
+    "train": Verb(train, ".onnx", check=need_training, reuse=ANY_NAME),
     "detect": Verb(detect, ".json", _RECORDINGS, reuse=SAME_NAMES),
     "segment": Verb(predict_semantic, "", (), _FOLDER, reuse=SAME_NAMES),
     "compare": Verb(compare, ""),
@@ -396,9 +414,9 @@ VERBS = {
     "control_variates": Verb(estimate_real_performance, ""),
     "krc_findings": Verb(find_krc, ""),
     "detector_errors": Verb(measure_errors, ".json"),
-    "learn_driver": Verb(learn_driver, ".json"),
+    "learn_driver": Verb(learn_driver, ".json", check=need_driver_training),
     "as_photographs": Verb(write_as_photographs, "", reuse=ANY_NAME),
-    "drive_trials": Verb(drive_trials, ".csv", reuse=ANY_NAME),
+    "drive_trials": Verb(drive_trials, ".csv", check=need_engine, reuse=ANY_NAME),
     "policy_findings": Verb(find_policies, ""),
     "sets_findings": Verb(find_sets, ""),
 }

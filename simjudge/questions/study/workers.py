@@ -165,6 +165,8 @@ class LogFile:
                 self.write(line)
 
         yield advance
+        if line := lines.last_line():
+            self.write(line)
 
 
 _MEMORY_PER_JOB = 2 * 2**30

@@ -43,7 +43,7 @@ def made(verdict: str, classes: tuple[ResultEntry, ...] = (), paired: bool = Fal
         (made("predicts"), "Use B (sim) in place of A (hall) to test this detector, in contexts that it"),
         (made("predicts", overlap_a=0.2), "but only in the 20\u00a0% of contexts that it shows"),
         (made("cannot_tell"), "About 4 times as many"),
-        (made("cannot_tell"), "--paired needs far fewer"),
+        (made("cannot_tell"), "simjudge plan --paired says whether pairs need fewer"),
         (made("cannot_tell", gap_high=0.06, detectable_gap=0.07), "About 2.0 times as many independent units (81 "),
         (made("cannot_tell", margin=0.005), "more than 100 times as many would be needed"),
         (made("cannot_tell", margin=0.0), "Record more frames."),

@@ -144,8 +144,8 @@ def test_table_and_waterfall_show_the_same_parts():
 
 
 def test_python_and_command_write_page_table_and_figure(tmp_path):
-    scene = paint(2, 12)
-    given = {"paired": True, "draws": 40, "patch": (24, 24), "theta": 0.6, "sample": 3}
+    scene = paint(1)
+    given = {"paired": True, "draws": 100, "patch": (24, 24), "theta": 0.6, "sample": 3, "block": 0}
     for name, frames in (("a", seen_by(scene, [Step("white_balance", {"red": 0.8, "blue": 1.1})])), ("b", scene)):
         sj.write(frames, tmp_path / name, "coco")
     found = sj.explain(tmp_path / "a", tmp_path / "b", tmp_path / "out", detector=RedDetector(), **given)
@@ -175,12 +175,16 @@ def test_python_and_command_write_page_table_and_figure(tmp_path):
         "--model",
         "red.yaml",
         "--paired",
+        "--theta",
+        "0.6",
         "--patch",
         "24x24",
         "--sample",
         "3",
         "--draws",
-        "40",
+        "100",
+        "--block",
+        "0",
         "--causes",
         "white_balance",
     ]

@@ -1,6 +1,7 @@
 """Studies that run: what is kept, what is done again, what is refused."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -63,6 +64,16 @@ def test_steps_run_in_order_with_what_earlier_ones_made(file, verbs, done, tmp_p
     assert (tmp_path / "out" / "both" / "joined").read_text() == "ababababab" + "cd"
     assert "1 letter that nobody needs" in result.steps[2].losses[0]
     assert not any(step.kept for step in result.steps)
+
+
+def test_what_a_step_needs_is_asked_before_any_step_runs(file, verbs, done, tmp_path):
+    def check(arguments):
+        raise UsageError(f"join needs glue for {sorted(arguments)}")
+
+    study = read_study(file, verbs, "full")
+    with pytest.raises(UsageError, match=r"glue for \['first', 'second'\]"):
+        run_steps(study, tmp_path / "out", verbs | {"join": replace(verbs["join"], check=check)})
+    assert done == []
 
 
 def test_it_is_said_at_once_how_much_there_is_to_do_and_where_the_logs_are(file, verbs, tmp_path):

@@ -20,12 +20,12 @@ from simjudge.judging.painted_masks import choose_patch, log_patch, painted_geom
 from simjudge.judging.set_comparison import SetComparison
 from simjudge.judging.units.sampling_units import SampleUnits, sample_units
 from simjudge.method.bootstrap import Bootstrap
-from simjudge.method.certainty import POWER_QUANTILE, SampleSize
+from simjudge.method.certainty import SampleSize
 from simjudge.method.compiled import choose_loops
 from simjudge.method.gap import expected_w1, gap_behind
 from simjudge.method.method import Method
 from simjudge.method.small_batches import shortfall
-from simjudge.method.verdicts import FEWEST_UNITS, SIGNIFICANCE
+from simjudge.method.verdicts import FEWEST_UNITS, MARGIN, SIGNIFICANCE
 from simjudge.page.chart_data import DASH, format_number, format_percent
 from simjudge.questions.policies.cells import find_cells
 from simjudge.questions.policies.few_real import counted_trials, expected_regret
@@ -49,7 +49,7 @@ class PlanEntry:
     units: tuple[int, int]  # sampling units of A and of B that hold it now
     # the share of cases in which the frames at hand show the gap; None where performance cannot fall so far
     power: float | None
-    # the gap that the frames at hand show in 80 of 100 cases; None where nothing was compared
+    # the gap that the frames at hand show in 80 of 100 cases, as `compare` says; None where they are too few for any
     smallest_gap: float | None
     # frames of A and of B that show the gap in 80 of 100 cases; None where no number is known
     needed: tuple[int, int] | None
@@ -149,6 +149,7 @@ def plan(
     painted = painted_geometry((sets[0].frames, sets[1].frames), settings.masks)
     method = replace(settings.method, paint_masks=painted.use_masks)
     choose_loops()
+    shown, shown_by_all = _shown_gaps(sets, units, method, settings, progress, alone=b is None)
     with_gap, comparison = _drawn(sets, units, method, settings, settings.gap, progress)
     without, _ = _drawn(sets, units, method, settings, 0.0, progress)
     if b is None:
@@ -167,6 +168,7 @@ def plan(
             _Forecast.of_draws(*boots, settings.gap, len(classes)),
             comparison.size([k]),
             settings.gap,
+            shown[k],
             frames,
             able=able[k],
         )
@@ -174,7 +176,7 @@ def plan(
     ]
     forecast = _Forecast.of_draws(together[0], together[1], settings.gap, 1)
     size = comparison.size(list(classes))
-    entries.append(_entry("all", forecast, size, settings.gap, frames, able=all(able.values())))
+    entries.append(_entry("all", forecast, size, settings.gap, shown_by_all, frames, able=all(able.values())))
     counts = (units.sides[0].count, units.sides[1].count)
     named = (sets[0].frames.name, sets[1].frames.name)
     return Plan(
@@ -254,6 +256,25 @@ def _drawn(
     return {k: boot for k, of_class in drawn.items() if of_class and (boot := of_class[0]) is not None}, comparison
 
 
+def _shown_gaps(
+    sets: tuple[JudgedSet, JudgedSet],
+    units: SampleUnits,
+    method: Method,
+    settings: PlanSettings,
+    progress: ProgressBar,
+    *,
+    alone: bool,
+) -> tuple[dict[int, float | None], float | None]:
+    """The gap that `compare` says these sets would have shown: by class, and over all."""
+    comparison = SetComparison(sets, units, method, adjusts=settings.preset != "cpd")
+    with progress("comparing contexts") as advance:
+        [found], drawn = comparison.compare(comparison.schedule(settings), advance=advance)
+    if alone:
+        drawn = {k: [boot and _of_one_set(boot) for boot in of_class] for k, of_class in drawn.items()}
+    by_class, overall = comparison.certainty(found, drawn, 0, MARGIN)
+    return {k: one.detectable_gap for k, one in by_class.items()}, overall.detectable_gap
+
+
 def _of_one_set(boot: Bootstrap) -> Bootstrap:
     """The draws of a set beside itself: they lack as much as draws do that are taken from half as many units."""
     chance, noise, square = np.transpose(
@@ -292,11 +313,17 @@ def _mean(judged: JudgedSet, class_id: int) -> float:
 
 
 def _entry(
-    label: str, forecast: _Forecast, size: SampleSize, gap: float, frames: tuple[int, int], *, able: bool
+    label: str,
+    forecast: _Forecast,
+    size: SampleSize,
+    gap: float,
+    smallest: float | None,
+    frames: tuple[int, int],
+    *,
+    able: bool,
 ) -> PlanEntry:
     """A row: W1 and its noise as they are drawn, carried on to other numbers of units."""
     units = (size.units_a, size.units_b)
-    smallest = forecast.smallest_gap()
     if not able:
         return PlanEntry(label, units, None, smallest, None)
     least = FEWEST_UNITS / max(1, min(units))
@@ -344,12 +371,6 @@ class _Forecast:
         root = math.sqrt(times)
         above = self.expected(gap, times) - self.critical / root
         return NormalDist().cdf(above * root / self.spread) if self.spread else float(above > 0)
-
-    def smallest_gap(self) -> float:
-        """The gap that the units at hand show in 80 of 100 cases."""
-        beside = (1 - self.where) * float(self.weight @ self.noise)
-        needed = self.critical + POWER_QUANTILE * self.spread
-        return gap_behind(needed - beside, self.where * self.noise, self.weight)
 
     def times_units(self, gap: float) -> float | None:
         """How many times the units show it in 80 of 100 cases; None where it is more than MOST_TIMES."""

@@ -75,8 +75,13 @@ def test_a_plan_names_frames_for_each_class_and_over_all(planned):
     assert everything.needed[1] == pytest.approx(everything.needed[0] * 50 / 60, abs=2)
     for entry in planned.entries[:2]:
         assert entry.needed > everything.needed
-        assert entry.smallest_gap > everything.smallest_gap
         assert entry.power < everything.power
+
+
+def test_the_smallest_gap_is_that_of_compare(planned):
+    found = sj.compare(made(1, 60, classes=2), made(2, 50, classes=2), **FAST).numbers
+    told = [*(entry.detectable_gap for entry in found.by_class.values()), found.overall.detectable_gap]
+    assert [entry.smallest_gap for entry in planned.entries] == told
 
 
 def test_a_plan_says_itself_in_words_and_numbers(planned):

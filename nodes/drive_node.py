@@ -31,6 +31,7 @@ from simjudge.sim.vehicle.vehicle_messages import ODOMETRY_TOPIC
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
 from .messages import (
+    OdometryReader,
     cone_markers,
     describe_message,
     make_header,
@@ -38,7 +39,6 @@ from .messages import (
     path_message,
     scan_points,
     side_detections,
-    vehicle_state,
 )
 from .parameters import settings_parameters
 from .runtime import SimjudgeNode, declared_publisher, declared_subscription, message_class, run_node
@@ -79,6 +79,7 @@ class DriveNode(SimjudgeNode):
             self._late = ready_stamp(first.camera, 0)
         self._waiting: deque[DetectionArray | PointCloud2] = deque(maxlen=_DEPTH)
         self._now: VehicleState | None = None
+        self._reader = OdometryReader(self.get_logger().warning)
         self._odom_frame, self._last_seen, self._odometry_count = "", -1.0, 0
         self._throughput = ThroughputCounter()
         self._heard: dict[str, float] = {}
@@ -156,7 +157,7 @@ class DriveNode(SimjudgeNode):
         self._heard[ODOMETRY_TOPIC] = time.monotonic()
         self._odometry_count += 1
         try:
-            self._now = vehicle_state(message)
+            self._now = self._reader.state(message)
         except SimjudgeError as error:
             where = f"{describe_message(message, ODOMETRY_TOPIC)}: {error}"
             self.losses.add("odometry messages that make no sense, not used", where)

@@ -18,7 +18,7 @@ from simjudge.sim.vehicle.vehicle import Command, VehicleState, read_vehicle
 from simjudge.sim.vehicle.vehicle_messages import ODOMETRY_TOPIC
 
 from .diagnostics import OK, WARN, TaskState
-from .messages import message_stamp, vehicle_state
+from .messages import OdometryReader, message_stamp
 from .parameters import settings_parameters
 from .runtime import SimjudgeNode, declared_publisher, declared_subscription, message_class, run_node
 
@@ -41,6 +41,7 @@ class ManualNode(SimjudgeNode):
             given["axis_linear"], given["axis_angular"], given["enable_button"], given["require_enable_button"]
         )
         self._output = DriveOutput(message_class, given["output_type"], self._vehicle, given["base_frame"])
+        self._reader = OdometryReader(self.get_logger().warning)
         self._now: VehicleState | None = None
         self._received = {"keys": 0, "joy": 0, "cmd_vel": 0, _ACKERMANN: 0}
         self._commands = 0
@@ -92,7 +93,7 @@ class ManualNode(SimjudgeNode):
     def _moved(self, message: Odometry) -> None:
         """Answer every odometry: 50 times a simulated second."""
         try:
-            self._now = now = vehicle_state(message)
+            self._now = now = self._reader.state(message)
         except SimjudgeError as error:
             self.lose("odometry messages that make no sense, not used", str(error))
             return

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 from builtin_interfaces.msg import Time
 from geometry_msgs.msg import Point, PoseStamped, Quaternion
 from nav_msgs.msg import Odometry, Path
+from scipy.spatial.transform import Rotation
 from sensor_msgs.msg import CameraInfo, CompressedImage, Image
 from simjudge_msgs.msg import Box, ClassName, Detection, DetectionArray
 from std_msgs.msg import ColorRGBA, Header
@@ -19,6 +22,7 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import RgbImage
 from simjudge.core.names import normalized_name
+from simjudge.data.drive_logs import CAR, FIXED, fit_twist
 from simjudge.data.rosbag2.cloud_writing import read_cloud
 from simjudge.data.rosbag2.image_messages import compressed_to_rgb, raw_to_rgb
 from simjudge.data.rosbag2.recorded_poses import header_stamp
@@ -30,6 +34,7 @@ from simjudge.sim.driving.cones import ConeShape
 from simjudge.sim.driving.line_follower import ScanPoints
 from simjudge.sim.sensors.camera.calibration import Calibration
 from simjudge.sim.vehicle.vehicle import VehicleState
+from simjudge.sim.vehicle.vehicle_messages import ODOMETRY_TOPIC
 
 from .runtime import message_class
 
@@ -166,6 +171,35 @@ def vehicle_state(message: Odometry) -> VehicleState:
         raise SimjudgeError(f"velocity {velocity}, turning {turning}: no motion")
     place = Pose((p.x, p.y, p.z), (q.x, q.y, q.z, q.w))
     return VehicleState(message_stamp(message) / 1e9, place, velocity, turning, (0.0,) * 3, 0.0, (0.0,) * 4)
+
+
+class OdometryReader:
+    """States of a car from its odometry; a twist that the poses show to be in the fixed frame is turned by the yaw."""
+
+    _WINDOW, _EVERY = 250, 25  # Messages whose motion tells the frame, and after how many it is asked again
+
+    def __init__(self, warn: Callable[[str], object]) -> None:
+        self._warn = warn
+        self._rows: deque[tuple[float, float, float, float, float, float]] = deque(maxlen=self._WINDOW)
+        self._count, self._frame = 0, CAR
+
+    def state(self, message: Odometry) -> VehicleState:
+        """The state with its velocity along the car's axes."""
+        now = vehicle_state(message)
+        velocity, (yaw, _, _) = now.velocity, now.pose.angles()
+        self._rows.append((now.time, *now.pose.position[:2], yaw, *velocity[:2]))
+        self._count += 1
+        if self._frame == CAR and not self._count % self._EVERY:
+            time, x, y, heading, *linear = np.array(self._rows).T
+            fit = fit_twist(time, np.stack([x, y], 1), np.unwrap(heading), np.stack(linear, 1))
+            if fit is not None and fit.frame != CAR:
+                self._frame = fit.frame
+                done = "turned by the yaw" if fit.frame == FIXED else "used as it is"
+                self._warn(f"{ODOMETRY_TOPIC}: {fit.problem}; it is {done} from now on")
+        if self._frame != FIXED:
+            return now
+        turned = Rotation.from_quat(now.pose.orientation).inv().apply(velocity)
+        return replace(now, velocity=tuple(turned.tolist()))
 
 
 def side_detections(message: Any, sides: Mapping[str, int]) -> Detections:

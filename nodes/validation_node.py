@@ -335,8 +335,9 @@ class DriveValidation:
         self._worker.post(self._finish)
 
     def _take_odometry(self, message: Odometry) -> None:
-        pose, speed = message.pose.pose, float(message.twist.twist.linear.x)
-        self._drives.add_pose(message_stamp(message), pose_numbers(pose.position, pose.orientation), speed)
+        pose, linear = message.pose.pose, message.twist.twist.linear
+        place = pose_numbers(pose.position, pose.orientation)
+        self._drives.add_pose(message_stamp(message), place, (float(linear.x), float(linear.y)))
 
     def _take_input(self, message: Any) -> None:
         stamped = hasattr(message, "header")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
@@ -81,6 +81,9 @@ def steering_unit(kind: str) -> str | None:
 _SLOWEST = 1e-4  # m/s from which a vehicle is taken to move; a table in milliseconds says a thousandth of its speed
 _MOST_TIMES = 2.0  # Speeds that are so many times off are of another unit
 _FAR_OFF = 0.35  # Radians from the course; a sliding car is nearer
+_LEAST_TWISTS = 20  # Rows from which motion tells the frame of a twist
+_APART = 0.005  # Share of the speed by which two readings of a twist must differ
+_SURE = 5.0  # Standard errors by which one reading must fit better
 # Of a CSV file: seconds, metres, radians (left positive), m/s, steering (left positive), 0 to 1.
 COLUMNS = ("time", "x", "y", "yaw", "speed", "steering", "throttle")
 NEEDED = ("time", "x", "y")
@@ -249,27 +252,88 @@ def _read_recording(path: Path, topic: str | None) -> DriveLog:
             " drive would lie in each other; give each part as a recording of its own (ros2 bag convert)"
         )
     recording = Recording(path)
-    speeds = _odometry_speeds(recording, poses.topic) if poses.type == ODOMETRY else {}
+    twists = _odometry_twists(recording, poses.topic) if poses.type == ODOMETRY else {}
     rows, unit = _commands(recording, poses.losses)
-    return assemble_drive(path.stem, path_of, speeds, DriveCommands(rows, unit), poses.losses)
+    return assemble_drive(path.stem, path_of, twists, DriveCommands(rows, unit), poses.losses)
 
 
 def assemble_drive(
-    name: str, path: Trajectory, speeds: Mapping[int, float], commands: DriveCommands, losses: Losses
+    name: str,
+    path: Trajectory,
+    twists: Mapping[int, tuple[float, float]],
+    commands: DriveCommands,
+    losses: Losses,
+    say: Callable[[str], None] = log.warning,
 ) -> DriveLog:
-    """Make a drive of what messages say, recorded or live (speeds: along the car, m/s)."""
+    """Make a drive of what messages say, recorded or live (twists: x and y of the linear velocity, m/s, by stamp).
+
+    `say`: takes a line where the twist is not in the car's frame.
+    """
     # From the first pose on: seconds since 1970 have no room for nanoseconds.
     time, position = (path.stamp - path.stamp[0]) / 1e9, path.position[:, :2]
     yaw = np.unwrap(_yaw(path))
-    speed = np.array([speeds.get(int(stamp), np.nan) for stamp in path.stamp])
-    said = np.abs(speed) <= FARTHEST
-    if not np.any(speed[said]):
+    twist = np.array([twists.get(int(stamp), (np.nan, np.nan)) for stamp in path.stamp], np.float64)
+    speed, said = twist[:, 0], (np.abs(twist) <= FARTHEST).all(1)
+    fit = fit_twist(time, position, yaw, twist) if np.any(twist[said]) else None
+    if fit is not None and fit.frame == FIXED:
+        speed = twist[:, 0] * np.cos(yaw) + twist[:, 1] * np.sin(yaw)
+    if fit is not None and fit.frame != CAR:
+        done = "it is turned by the yaw" if fit.frame == FIXED else "speeds are taken from the poses"
+        say(f"{name}: {fit.problem}; {done}")
+    if not np.any(twist[said]) or (fit is not None and fit.frame is None):
         speed, said = differences(time, position, yaw), np.ones(len(time), np.bool_)
     blank = sum(not np.isfinite(row[1]) for row in commands.rows)
     losses.add("commands without a steering", name, blank)
     losses.add("poses without the speed that other poses have", name, int((~said).sum()))
     steering, throttle = commands.at(path.stamp)
     return DriveLog(name, time, position, yaw, speed, steering, throttle, commands.unit, losses)[said]
+
+
+CAR, FIXED = "the car's frame", "the fixed frame"
+
+
+@dataclass(frozen=True)
+class TwistFit:
+    """In which frame the velocities of Odometry fit its poses; as text, what is done about it."""
+
+    frame: str | None  # CAR, as nav_msgs/Odometry wants it, FIXED, or None: neither
+    times: complex  # the velocity by the poses over that of the twist: how many times, and turned by how much
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with the twist."""
+        if self.frame == FIXED:
+            return "the twist of the odometry is in the fixed frame, not in the car's"
+        turn = float(np.degrees(np.angle(self.times)))
+        return (
+            "the twist of the odometry fits its poses neither in the car's frame nor in the fixed one (the poses move"
+            f" at {abs(self.times):.3g} times its speed, turned by {turn:.0f} degrees)"
+        )
+
+
+def fit_twist(time: FloatArray, position: FloatArray, yaw: FloatArray, twist: FloatArray) -> TwistFit | None:
+    """The frame of velocities (N, 2), by the motion of the poses; None where the drive does not tell it."""
+    said = np.isfinite(twist).all(1) & (np.abs(twist) <= FARTHEST).all(1)
+    motion = _velocities(time, position)
+    said &= np.isfinite(motion).all(1)
+    if said.sum() < _LEAST_TWISTS:
+        return None
+    moved, linear = motion[said] @ (1, 1j), twist[said] @ (1, 1j)
+    weight = float(np.sum(np.abs(linear) ** 2))
+    if weight <= _SLOWEST**2 * len(linear):
+        return None
+    turned = linear * np.exp(1j * yaw[said])
+    of_car, of_fixed = (complex(np.sum(moved * np.conj(one)) / weight) for one in (turned, linear))
+    # How much the two readings can differ, and how much better the fixed frame fits; noise of poses tells nothing.
+    apart = float(np.sum(np.abs(linear) ** 2 * (1 - np.cos(yaw[said]))) / weight)
+    better = (moved * np.conj(linear - turned)).real
+    sure = abs(float(better.sum())) > _SURE * float(better.std()) * np.sqrt(len(better))
+    fixed = sure and apart > _APART and of_fixed.real - of_car.real > apart * max(of_fixed.real, of_car.real) / 2 > 0
+    times = of_fixed if fixed else of_car
+    noise = _SURE * float(np.std(moved - times * (linear if fixed else turned)) / np.sqrt(weight))
+    if abs(times - 1) < noise or (1 / _MOST_TIMES < times.real < _MOST_TIMES and abs(np.angle(times)) < _FAR_OFF):
+        return TwistFit(FIXED if fixed else CAR, times)
+    return TwistFit(None, of_car)
 
 
 def _yaw(path: Trajectory) -> FloatArray:
@@ -279,11 +343,11 @@ def _yaw(path: Trajectory) -> FloatArray:
     return out
 
 
-def _odometry_speeds(recording: Recording, topic: str) -> dict[int, float]:
-    """Speeds along the car by stamp, as Odometry says them; drivers that know none say 0 throughout."""
+def _odometry_twists(recording: Recording, topic: str) -> dict[int, tuple[float, float]]:
+    """Linear velocities by stamp, as Odometry says them; drivers that know none say 0 throughout."""
     decoded = list(decoded_messages(recording, {topic}, Losses()))
-    stamps = _stamps(decoded, topic)
-    return {stamp: float(message.twist.twist.linear.x) for stamp, (_, message) in zip(stamps, decoded, strict=True)}
+    linear = [message.twist.twist.linear for _, message in decoded]
+    return {stamp: (float(v.x), float(v.y)) for stamp, v in zip(_stamps(decoded, topic), linear, strict=True)}
 
 
 def _stamps(decoded: Sequence[tuple[StoredMessage, Any]], where: str) -> list[int]:
@@ -296,15 +360,23 @@ def _stamps(decoded: Sequence[tuple[StoredMessage, Any]], where: str) -> list[in
 
 def differences(time: FloatArray, position: FloatArray, yaw: FloatArray) -> FloatArray:
     """Speed along the car from its positions: (N,); time (N,); position (N, 2), metres; yaw (N,), radians."""
-    along = np.full(len(time), np.nan)
+    velocity = _velocities(time, position)
+    along: FloatArray = velocity[:, 0] * np.cos(yaw) + velocity[:, 1] * np.sin(yaw)
+    return along
+
+
+def _velocities(time: FloatArray, position: FloatArray) -> FloatArray:
+    """Velocities in the fixed frame from positions: (N, 2); NaN where a piece is one instant."""
+    velocity = np.full((len(time), 2), np.nan)
     for rows in drive_pieces(time, position):
         now = time[rows]
         if len(now) < 2:
             continue
         before, after = np.maximum(now - _SPEED_SPAN / 2, now[0]), np.minimum(now + _SPEED_SPAN / 2, now[-1])
-        moved = np.stack([np.interp(after, now, axis) - np.interp(before, now, axis) for axis in position[rows].T])
-        along[rows] = (moved[0] * np.cos(yaw[rows]) + moved[1] * np.sin(yaw[rows])) / (after - before)
-    return along
+        for axis in (0, 1):
+            along = position[rows, axis]
+            velocity[rows, axis] = (np.interp(after, now, along) - np.interp(before, now, along)) / (after - before)
+    return velocity
 
 
 def _course_yaw(time: FloatArray, position: FloatArray) -> FloatArray:

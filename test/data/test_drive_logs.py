@@ -1,6 +1,7 @@
 """Drives from CSV files and recordings, against the numbers that they were written from, and their breaks."""
 
 import math
+import re
 from types import SimpleNamespace
 
 import numpy as np
@@ -170,6 +171,38 @@ def test_poses_whose_speed_is_not_finite_are_counted(tmp_path):
     assert len(drive) == 19
     np.testing.assert_array_equal(drive.speed, 1.5)
     assert drive.losses.lines() == ["1 pose without the speed that other poses have: run"]
+
+
+FRAMES = {
+    "the car's": (lambda v, _: v, 0.02, ""),
+    "the fixed": (lambda v, yaw: v * np.exp(1j * yaw), 0.02, "fixed frame, not in the car's; it is turned by the yaw"),
+    "a sensor's": (lambda v, _: v * 1j, 0.0, "neither .* at 1 times its speed, turned by -(89|90) degrees"),
+    "km/h": (lambda v, _: v * 3.6, 0.0, "neither .* at 0.278 times its speed, turned by -?[01] degrees"),
+    "north and east": (lambda v, yaw: 1j * np.conj(v * np.exp(1j * yaw)), 0.0, "neither .* taken from the poses"),
+    "nothing": (lambda v, _: 0 * v, 0.0, ""),
+}
+
+
+@pytest.mark.parametrize("course", ["turns", "straight at 20 degrees", "straight at 0 degrees"])
+@pytest.mark.parametrize("frame", FRAMES)
+def test_speeds_are_along_the_car_whatever_frame_odometry_says_them_in(tmp_path, caplog, frame, course):
+    time, random, (twist, noise, words) = np.arange(400) / 20, np.random.default_rng(1), FRAMES[frame]
+    yaw = {"turns": 0.4 * time, "straight at 20 degrees": 0 * time + 0.35, "straight at 0 degrees": 0 * time}[course]
+    velocity = 1.5 + 0.5 * np.sin(time) + 0.05j
+    place = np.cumsum(velocity * np.exp(1j * yaw)) / 20 + noise * (
+        random.normal(size=400) + 1j * random.normal(size=400)
+    )
+    rows = []
+    for second, angle, at, linear in zip(time, yaw, place, twist(velocity, yaw), strict=True):
+        stamp = samples.START + round(second * 1e9)
+        message = samples.odometry(stamp, Pose.from_euler(at.real, at.imag, yaw=angle))
+        message.twist.twist.linear.x, message.twist.twist.linear.y = linear.real, linear.imag
+        rows.append(("/odom", stamp, message))
+    drive = read_drive(samples.write_messages(tmp_path / "run", rows))
+    words = "" if (frame, course) == ("the fixed", "straight at 0 degrees") else words
+    assert re.search(words, caplog.text)
+    assert bool(words) == bool(caplog.text)
+    np.testing.assert_allclose(drive.speed, velocity.real, atol=1e-6 if noise else 0.06)
 
 
 def test_a_command_without_steering_is_counted_and_the_last_one_holds(tmp_path):

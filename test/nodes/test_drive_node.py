@@ -17,6 +17,7 @@ from std_msgs.msg import Header  # noqa: E402
 from simjudge.core.errors import SimjudgeError  # noqa: E402
 from simjudge.geometry.poses import Pose  # noqa: E402
 from simjudge.nodes.messages import (  # noqa: E402  # noqa: E402
+    OdometryReader,
     camera_info_message,
     cone_markers,
     make_header,
@@ -193,6 +194,21 @@ def test_odometry_is_how_the_car_moves():
     state = vehicle_state(message)
     assert (state.time, state.pose, state.velocity) == (2.5, Pose((1.0, -2.0, 0.0)), (0.7, 0.0, 0.0))
     assert state.angular_velocity == (0.0, 0.0, 0.3)
+
+
+@pytest.mark.parametrize(("fixed", "said"), [(False, []), (True, ["fixed frame, not in the car's; it is turned"])])
+def test_a_twist_in_the_fixed_frame_is_turned_along_the_car(fixed, said):
+    lines = []
+    reader, speeds = OdometryReader(lines.append), []
+    for tick in range(100):
+        yaw = 0.01 * tick
+        message = odometry(0.05 * tick, x=10 * np.sin(yaw), y=10 * (1 - np.cos(yaw)), speed=2.0)
+        message.pose.pose.orientation.z, message.pose.pose.orientation.w = np.sin(yaw / 2), np.cos(yaw / 2)
+        if fixed:
+            message.twist.twist.linear.x, message.twist.twist.linear.y = 2 * np.cos(yaw), 2 * np.sin(yaw)
+        speeds.append(reader.state(message).velocity[0])
+    assert speeds[-25:] == pytest.approx([2.0] * 25)
+    assert [words in line for words, line in zip(said, lines, strict=True)] == [True] * len(said)
 
 
 @pytest.mark.parametrize("model", ["pinhole", "radial", "fov"])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
@@ -336,7 +337,7 @@ class _DriveRows:
 
     stamp: list[int] = field(default_factory=list)
     pose: list[tuple[float, ...]] = field(default_factory=list)
-    speed: dict[int, float] = field(default_factory=dict)
+    twist: dict[int, tuple[float, float]] = field(default_factory=dict)
     command: list[tuple[int, float, float]] = field(default_factory=list)
 
 
@@ -352,11 +353,13 @@ class LiveDrives:
         self._jump_ns, self._unit = jump_ns, unit
         self._drives = [_DriveRows()]
         self._newest: int | None = None
+        self._said = False
 
-    def add_pose(self, stamp: int, pose: tuple[float, ...], speed: float) -> None:
+    def add_pose(self, stamp: int, pose: tuple[float, ...], twist: tuple[float, float]) -> None:
         """Take a pose of the car.
 
-        `stamp`: nanoseconds; `pose`: x, y, z in metres, and the quaternion x, y, z, w; `speed`: along the car, m/s.
+        `stamp`: nanoseconds; `pose`: x, y, z in metres, and the quaternion x, y, z, w; `twist`: x and y of the linear
+        velocity, m/s.
         """
         self.poses += 1
         if self._newest is not None and stamp < self._newest - self._jump_ns:
@@ -366,7 +369,7 @@ class LiveDrives:
         rows = self._drives[-1]
         rows.stamp.append(stamp)
         rows.pose.append(pose)
-        rows.speed[stamp] = speed
+        rows.twist[stamp] = twist
 
     def add_command(self, stamp: int, steering: float, throttle: float) -> None:
         """Take a command of the driver. `stamp`: nanoseconds; `throttle`: 0 to 1; NaN where nobody says it."""
@@ -375,10 +378,14 @@ class LiveDrives:
 
     def logs(self) -> list[DriveLog]:
         """The drives so far that hold two poses at least."""
-        found = [
-            _drive_log(rows, NAME if n == 0 else f"{NAME} {n + 1}", self._unit) for n, rows in enumerate(self._drives)
-        ]
+        names = [NAME if n == 0 else f"{NAME} {n + 1}" for n in range(len(self._drives))]
+        found = [_drive_log(rows, name, self._unit, self._say) for rows, name in zip(self._drives, names, strict=True)]
         return [log for log in found if log is not None]
+
+    def _say(self, line: str) -> None:
+        if not self._said:
+            logging.getLogger(__name__).warning(line)
+        self._said = True
 
 
 def compare_live(
@@ -394,7 +401,7 @@ def compare_live(
     return compare_drive_sets(*sides, settings if sure else replace(settings, draws=0))
 
 
-def _drive_log(rows: _DriveRows, name: str, unit: str) -> DriveLog | None:
+def _drive_log(rows: _DriveRows, name: str, unit: str, say: Callable[[str], None]) -> DriveLog | None:
     losses = Losses()
     if not rows.stamp:
         return None
@@ -404,7 +411,9 @@ def _drive_log(rows: _DriveRows, name: str, unit: str) -> DriveLog | None:
         path = clean_trajectory(blank, lambda row: f"{name} at {format_seconds(rows.stamp[row])}", losses)
     except SimjudgeError:
         return None
-    return assemble_drive(name, path, rows.speed, DriveCommands(rows.command, unit), losses) if len(path) > 1 else None
+    if len(path) < 2:
+        return None
+    return assemble_drive(name, path, rows.twist, DriveCommands(rows.command, unit), losses, say)
 
 
 class DriveComparisonResult(MetricComparisonResult[DrivesFile]):

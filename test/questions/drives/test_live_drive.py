@@ -21,7 +21,7 @@ def feed(live, drive, begin=START, every=4):
             live.add_command(stamp, drive.steering[n], drive.throttle[n])
         half = drive.yaw[n] / 2
         pose = (*drive.position[n], 0.0, 0.0, 0.0, np.sin(half), np.cos(half))
-        live.add_pose(stamp, pose, drive.speed[n])
+        live.add_pose(stamp, pose, (drive.speed[n], 0.0))
 
 
 def test_a_live_drive_is_the_drive_with_each_command_held_until_the_next():

@@ -35,6 +35,7 @@ from simjudge.core.images import (
     RgbImage,
     decode_image,
 )
+from simjudge.core.parquet import MOST_ROWS, check_parquet, read_parquet
 from simjudge.core.text import JsonMapping, list_some, load_json
 from simjudge.data.format_support.image_files import Topics
 
@@ -68,14 +69,15 @@ def read_info(path: Path) -> JsonMapping:
 def table_columns(path: Path) -> list[str]:
     """The names of a table's columns."""
     with _told(path):
+        check_parquet(path)
         return list(pq.read_schema(path).names)
 
 
-def read_table(path: Path, columns: list[str] | None = None) -> pa.Table:
+def read_table(path: Path, columns: Sequence[str] | None = None) -> pa.Table:
     """Read a table of a data set, without the statistics that it keeps of each episode."""
     names = columns or [name for name in table_columns(path) if not name.startswith("stats/")]
     with _told(path):
-        return pq.read_table(path, columns=names)
+        return read_parquet(path, names)
 
 
 @contextmanager
@@ -147,7 +149,13 @@ def _camera(path: Path, info: JsonMapping, topics: Topics | None) -> str:
 
 def _rows(path: Path) -> FrameRows:
     files = sorted((path / "data").rglob("*.parquet"))
-    tables = [read_table(file, [*_ROW_COLUMNS]) for file in files]
+    total = 0
+    for file in files:
+        with _told(file):
+            total += check_parquet(file)
+        if total > MOST_ROWS:
+            raise SimjudgeError(f"{path}: has more than {MOST_ROWS:,} frames, which are not read at once; split it")
+    tables = [read_table(file, _ROW_COLUMNS) for file in files]
     for file, table in zip(files, tables, strict=True):
         broken = [name for name in table.column_names if not _is_plain(table.column(name))]
         if broken:
@@ -250,10 +258,11 @@ def _video_places(path: Path, camera: str) -> dict[int, tuple[int, int, float]]:
     names = [f"videos/{camera}/{what}" for what in ("chunk_index", "file_index", "from_timestamp")]
     found: dict[int, tuple[int, int, float]] = {}
     for file in sorted((path / EPISODES).rglob("*.parquet")):
-        table = read_table(file)
-        missing = [name for name in ("episode_index", *names) if name not in table.column_names]
+        held = table_columns(file)
+        missing = [name for name in ("episode_index", *names) if name not in held]
         if missing:
             raise SimjudgeError(f"{file}: lacks the column {missing[0]}, which says where an episode's video is")
+        table = read_table(file, ["episode_index", *names])
         for episode, chunk, number, start in zip(
             *(table.column(name).to_pylist() for name in ("episode_index", *names)), strict=True
         ):

@@ -110,10 +110,11 @@ def _csv_rows(path: Path) -> tuple[list[str], Iterator[tuple[int, Mapping[str, o
 
 def _parquet_rows(path: Path) -> tuple[list[str], Iterator[tuple[int, Mapping[str, object]]]]:
     import pyarrow as pa  # noqa: PLC0415 - slow to import
-    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    from simjudge.core.parquet import read_parquet  # noqa: PLC0415 - likewise
 
     try:
-        table = pq.read_table(path)
+        table = read_parquet(path)
     except (OSError, pa.ArrowException) as error:
         raise SimjudgeError(f"{path}: is not a Parquet file: {one_line(error)}") from error
     return list(table.column_names), enumerate(table.to_pylist(), 1)

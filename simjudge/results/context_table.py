@@ -22,7 +22,8 @@ import pyarrow.parquet as pq
 
 from simjudge.core.arrays import FloatArray, Summary, SummaryTable
 from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import check_file, is_file, plain_os_errors
+from simjudge.core.files import is_file, plain_os_errors
+from simjudge.core.parquet import read_parquet
 
 _LONGEST = 200
 """Characters of another library's reason that are shown."""
@@ -225,9 +226,8 @@ def read_contexts(path: Path) -> ContextTable:
     """Read `contexts.parquet`."""
     if not is_file(path):
         raise SimjudgeError(f"{path}: is missing; run simjudge compare again")
-    check_file(path)
     try:
-        table = pq.read_table(path)
+        table = read_parquet(path)
     except (OSError, pa.ArrowException) as error:
         raise unreadable_table(path, error) from error
     try:
@@ -272,13 +272,13 @@ def write_columns(path: Path, table: Mapping[str, FloatArray]) -> None:
 
 def read_columns(path: Path, columns: Sequence[str], again: str) -> Mapping[str, FloatArray]:
     """Read columns of a table; `again`: what makes the file anew, for refusals."""
+    if not path.exists():
+        raise SimjudgeError(f"{path}: is missing; {again}")
     try:
-        table = pq.read_table(path)
+        table = read_parquet(path)
         missing = [name for name in columns if name not in table.column_names]
         if missing:
             raise SimjudgeError(f"{path}: lacks the column {missing[0]}; {again}")
         return {name: np.asarray(column_numbers(table.column(name)), np.float64) for name in columns}
-    except FileNotFoundError as error:
-        raise SimjudgeError(f"{path}: is missing; {again}") from error
     except (OSError, pa.ArrowException, ValueError) as error:
         raise unreadable_table(path, error) from error

@@ -4,6 +4,8 @@ The same targets run for hours by `make fuzz`.
 """
 
 import logging
+import os
+from contextlib import suppress
 
 import pytest
 from fuzz_attack import Attack, bounded
@@ -11,6 +13,8 @@ from fuzz_targets import TARGETS
 from hostile_input import mutate
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+
+from simjudge.core.errors import SimjudgeError
 
 # Pillow warns of what it leaves out of a damaged file.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:PIL")
@@ -30,6 +34,15 @@ def attack(request):
 
 def test_the_example_can_be_read(attack):
     assert attack(attack.valid)
+
+
+def test_a_pipe_in_the_place_of_the_file_is_refused_or_passed_over(attack):
+    """Opened, a pipe that nobody writes into had been waited for without an end."""
+    attack.file.unlink()
+    os.mkfifo(attack.file)
+    with bounded(), suppress(SimjudgeError):
+        attack.target.read(attack.path)
+    attack.file.unlink()
 
 
 def test_bad_versions_are_read_or_refused(attack):

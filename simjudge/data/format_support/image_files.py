@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -47,9 +47,8 @@ def list_images(folder: Path) -> list[Path]:
     return [folder / name for name in names]
 
 
-def images_below(folder: Path) -> dict[Path, list[Path]]:
-    """List the image files in a folder and in each folder below it that holds some; where a link leads to, once."""
-    found = {folder: list_images(folder)}
+def folders_below(folder: Path) -> Iterator[Path]:
+    """A folder and all folders below it, sorted, without hidden ones; where a link leads to, once."""
     seen = set()
     for place, inside, _ in os.walk(folder, followlinks=True):
         known = Path(place).stat()
@@ -58,9 +57,23 @@ def images_below(folder: Path) -> dict[Path, list[Path]]:
             continue
         seen.add((known.st_dev, known.st_ino))
         inside[:] = sorted(name for name in inside if not name.startswith("."))
-        if images := list_images(Path(place)):
-            found[Path(place)] = images
-    return found
+        yield Path(place)
+
+
+def list_files(folder: Path, pattern: str) -> list[Path]:
+    """List the ordinary files directly in a folder whose names match, without hidden ones."""
+    return sorted(file for file in folder.glob(pattern) if is_file(file) and not file.name.startswith("."))
+
+
+def files_below(folder: Path, pattern: str) -> list[Path]:
+    """List such files in a folder and in all folders below it."""
+    return [file for place in folders_below(folder) for file in list_files(place, pattern)]
+
+
+def images_below(folder: Path) -> dict[Path, list[Path]]:
+    """List the image files in a folder and in each folder below it that holds some; where a link leads to, once."""
+    found = {place: images for place in folders_below(folder) if (images := list_images(place))}
+    return {folder: [], **found}
 
 
 def count_images_below(folder: Path, losses: Losses) -> None:

@@ -29,7 +29,7 @@ from simjudge.data.format_support.annotated_frames import (
     build_annotated_set,
     known_first,
 )
-from simjudge.data.format_support.image_files import Format, Source, image_stem, list_images
+from simjudge.data.format_support.image_files import Format, Source, image_stem, list_files, list_images
 
 # In the order of BDD100K's detection benchmark of 2020; other classes follow by their names.
 CLASSES = (
@@ -84,8 +84,8 @@ def _label_files(root: Path) -> list[Path]:
     """The files of labels of the first folder that holds some, old ones a picture included."""
     for name in _LABELS:
         folder = root / name
-        files = sorted(file for file in folder.glob("*.json") if file.is_file() and not file.name.startswith("."))
-        files = files or sorted(file for split in _SPLITS for file in (folder / "100k" / split).glob("*.json"))
+        files = list_files(folder, "*.json")
+        files = files or [file for split in _SPLITS for file in list_files(folder / "100k" / split, "*.json")]
         if files:
             return files
     return []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections import Counter, OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 from io import BytesIO
@@ -40,6 +40,7 @@ from simjudge.data.rosbag2.storage import (
 )
 
 _LARGEST_CHUNK = 4 << 30  # Bytes, decompressed; a larger one is taken for damage
+_INFLATED, _INFLATION = 1 << 30, 5000  # Bytes that chunks may hold decompressed, and times their stored bytes beyond
 _STEP = 1024  # Bytes of a cut chunk that are decompressed at once; they may grow 30,000 times
 # What the mcap package raises for a record that does not hold what it should.
 BROKEN = (McapError, struct.error, UnicodeDecodeError, ValueError, KeyError)
@@ -101,6 +102,16 @@ def load_span(stream: BinaryIO, span: Span) -> memoryview:
     return memoryview(data)
 
 
+def _check_inflation(shown: str, spans: Sequence[Span]) -> None:
+    """Refuse a file whose chunks claim what no recording compresses to: reading through it would take hours."""
+    stored, held = sum(span.stored for span in spans), sum(span.size for span in spans)
+    if held > _INFLATED + _INFLATION * stored:
+        raise SimjudgeError(
+            f"{shown}: its {len(spans)} chunks of {stored / 1e3:.0f} kB claim to hold {held / 1e9:.1f} GB; no recording"
+            " compresses so"
+        )
+
+
 def iterate_records(data: memoryview, *, cut: bool = False) -> Iterator[tuple[int, int, int]]:
     """Go through the records of a span."""
     at, size = 0, len(data)
@@ -109,6 +120,8 @@ def iterate_records(data: memoryview, *, cut: bool = False) -> Iterator[tuple[in
             if cut:
                 return
             raise DamageError("its records do not follow one another")
+        if not data[at] or end == at + 9:  # No record is of kind 0 or empty; a small chunk may inflate to billions
+            raise DamageError("its records hold nothing")
         yield data[at], at + 9, end
         at = end
 
@@ -407,12 +420,14 @@ class McapFile:
         contents = read_summary(stream, size)
         if contents is None or contents.statistics is None or not contents.spans or not contents.channels:
             contents = walk_records(stream, size)
+            _check_inflation(self.shown, contents.spans)
             self._survey(stream, contents)
         else:
             statistics = contents.statistics
             self._counts.update(statistics.channel_message_counts)
             if statistics.message_count:
                 self.span = (statistics.message_start_time, statistics.message_end_time)
+        _check_inflation(self.shown, contents.spans)
         if any(s.crc == 0 for s in contents.spans) and not data_crc_fits(stream, contents):
             raise SimjudgeError(
                 f"{self.shown}: the checksum over the whole file does not fit, and its parts have none of their own; "

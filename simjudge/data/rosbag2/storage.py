@@ -122,9 +122,9 @@ def find_recording_files(path: Path) -> RecordingFiles:
     """Find the storage files of a recording."""
     if not path.exists():
         raise SimjudgeError(f"{path}: does not exist")
-    if path.is_file():
+    if not path.is_dir():
+        check_file(path)
         if not _is_storage(path):
-            check_file(path)
             raise SimjudgeError(f"{path}: is not a recording (.mcap, .db3 or a rosbag2 folder)")
         return RecordingFiles([path])
     found = _storage_files(path)

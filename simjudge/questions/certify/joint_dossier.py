@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from markupsafe import Markup
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.core.installed import version
+from simjudge.core.parquet import read_parquet
 from simjudge.core.text import JsonMapping
 from simjudge.judging.painted_masks import BOXES
 from simjudge.page import kit
@@ -88,7 +88,7 @@ def _read(folder: Path) -> tuple[JsonMapping, list[str]]:
 def _write_contexts(folder: Path, out: Path) -> None:
     """Write the contexts of every comparison as text."""
     try:
-        table = pq.read_table(folder / CONTEXTS)
+        table = read_parquet(folder / CONTEXTS)
     except (OSError, pa.ArrowException) as error:
         raise SimjudgeError(f"{folder / CONTEXTS}: cannot be read; compare again") from error
     if missing := sorted({"part", *COLUMNS} - set(table.column_names)):

@@ -20,7 +20,7 @@ from simjudge.core.field_types import Choice, Number, Text, conflict
 from simjudge.core.images import RgbImage, encode_png
 from simjudge.core.text import JsonMapping
 from simjudge.objects.image_quality import piqe_class
-from simjudge.results.context_table import column_numbers, number_column, unreadable_table
+from simjudge.results.context_table import number_column, read_columns
 from simjudge.results.metric_rows import AGAIN, DIFFERS, HALVES, NOT_SHOWN, SERIES_VERDICTS, TOO_FEW, WITHIN_FLOOR
 from simjudge.results.result_fields import Count, OpenFields, Value, read_checked
 from simjudge.results.saved_result import OBJECTS, PICTURES, SERIES, atomic_result, write_json
@@ -241,16 +241,7 @@ def save_object_result(
 
 def read_series(path: Path, rows: int) -> list[SeriesPair]:
     """Read series.parquet."""
-    try:
-        table = pq.read_table(path)
-        missing = [name for name in _SERIES_COLUMNS if name not in table.column_names]
-        if missing:
-            raise SimjudgeError(f"{path}: lacks the column {missing[0]}; run simjudge objects again")
-        row, time, real, virtual = (column_numbers(table.column(name)) for name in _SERIES_COLUMNS)
-    except FileNotFoundError as error:
-        raise SimjudgeError(f"{path}: is missing; run simjudge objects again") from error
-    except (OSError, pa.ArrowException, ValueError) as error:
-        raise unreadable_table(path, error) from error
+    row, time, real, virtual = read_columns(path, _SERIES_COLUMNS, "run simjudge objects again").values()
     if not np.isin(row, np.arange(rows)).all() or (np.diff(row) < 0).any() or not np.isfinite(time).all():
         raise SimjudgeError(f"{path}: does not belong to the rows of {OBJECTS}; run simjudge objects again")
     ends = np.searchsorted(row, np.arange(rows + 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import struct
 import tracemalloc
 from pathlib import Path
 
@@ -70,3 +71,26 @@ def test_a_file_that_grows_without_end_is_refused(tmp_path: Path, monkeypatch: p
     (tmp_path / "x.db3.zstd").write_bytes(packed)
     with pytest.raises(SimjudgeError, match=r"x\.db3\.zstd: unpacks to more than 0\.0 GB, 1000 times its size; "):
         read_recording(tmp_path / "x.db3.zstd")
+
+
+def zeros_in_chunks(path: Path, count: int, size: int) -> Path:
+    """A file of chunks that hold zeros alone, without an index."""
+
+    def record(kind: int, content: bytes) -> bytes:
+        return struct.pack("<BQ", kind, len(content)) + content
+
+    packed = zstandard.ZstdCompressor().compress(bytes(size))
+    chunk = struct.pack("<QQQII", 0, 0, size, 0, 4) + b"zstd" + struct.pack("<Q", len(packed)) + packed
+    end = record(0x0F, bytes(4)) + record(0x02, bytes(20)) + mcap_file.MAGIC
+    path.write_bytes(mcap_file.MAGIC + record(0x01, struct.pack("<II", 0, 0)) + record(0x06, chunk) * count + end)
+    return path
+
+
+def test_chunks_of_nothing_are_damage_at_their_first_record(tmp_path: Path) -> None:
+    read = mcap_file.McapFile(zeros_in_chunks(tmp_path / "x.mcap", 3, 50_000_000))
+    assert dict(read.losses.counts) == {"damaged chunks, their messages uncounted": 3}
+
+
+def test_chunks_that_claim_what_no_recording_compresses_to_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(SimjudgeError, match=r"its 200 chunks of \d+ kB claim to hold 10\.0 GB; no recording"):
+        recording.Recording(zeros_in_chunks(tmp_path / "x.mcap", 200, 50_000_000))

@@ -72,7 +72,8 @@ class Masks(ShortRepr):
     @classmethod
     def none(cls, count: int) -> Masks:
         """Make a collection without any mask."""
-        return cls.from_crops([None] * count, np.zeros((count, 2), np.int32))
+        nowhere = np.zeros((count, 2), np.int32)
+        return cls(nowhere, nowhere.copy(), np.empty(0, np.uint8), np.zeros(count + 1, np.int64))
 
     def has(self, index: int) -> bool:
         """Tell whether an object has a mask."""

@@ -138,11 +138,12 @@ def use_brisque_model(path: Path) -> None:
 def use_label_names(path: Path) -> None:
     """Read what a simulator says of its numbers, twice, and look one up."""
     from simjudge.core.errors import Losses
+    from simjudge.core.files import read_bytes
     from simjudge.sim.capture.simulators.label_messages import LabelNames
 
     names = LabelNames()
     for time in (1, 2):
-        names.add(path.read_text(encoding="utf-8", errors="replace"), time, "names", Losses())
+        names.add(read_bytes(path, 1 << 24).decode("utf-8", "replace"), time, "names", Losses())
     names.at(3_000_000_500, 2)
     names.forget(1)
 
@@ -179,9 +180,11 @@ def use_onnx_metadata(path: Path) -> None:
     """Put the texts of a JSON object into a model's metadata, and detect."""
     import onnx
 
+    from simjudge.core.files import read_bytes
+
     base = path.parent / "model.onnx"
     try:
-        content = json.loads(path.read_bytes())
+        content = json.loads(read_bytes(path, 1 << 24))
     except (ValueError, RecursionError):
         return
     model = onnx.load(str(base))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 import unicodedata
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -81,6 +81,12 @@ def count_images_below(folder: Path, losses: Losses) -> None:
     for place, images in images_below(folder).items():
         if place != folder and images:
             losses.add("images in folders below (left aside)", str(images[0]), len(images))
+
+
+def count_images_aside(folder: Path, read: Collection[Path], losses: Losses) -> None:
+    """Count the images in and below a folder that nobody reads."""
+    aside = [image for images in images_below(folder).values() for image in images if image not in read]
+    losses.add("images that nothing names (left aside)", str(next(iter(aside), "")), len(aside))
 
 
 def image_stem(path: Path) -> str:

@@ -14,6 +14,7 @@ of https://doc.bdd100k.com/format.html and of `format.md` in https://github.com/
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -29,7 +30,15 @@ from simjudge.data.format_support.annotated_frames import (
     build_annotated_set,
     known_first,
 )
-from simjudge.data.format_support.image_files import Format, Source, image_stem, list_files, list_images
+from simjudge.data.format_support.image_files import (
+    Format,
+    Source,
+    files_below,
+    image_stem,
+    images_below,
+    list_files,
+    list_images,
+)
 
 # In the order of BDD100K's detection benchmark of 2020; other classes follow by their names.
 CLASSES = (
@@ -48,6 +57,7 @@ _SIZE = (1280, 720)  # Of BDD100K's pictures, taken where there is neither a pic
 _LABELS = ("labels/det_20", "labels/det_v2", "labels", "det_20", ".")
 _SPLITS = ("train", "val", "test")
 _LEVELS = 4  # So many folders up from a file of labels the pictures are looked for
+_PICTURE_FOLDERS = (("images/100k",), ("images",), _SPLITS)
 _HEAD_BYTES = 4096
 _SIDES = ("x1", "y1", "x2", "y2")
 
@@ -77,6 +87,10 @@ def read_bdd100k(path: Path) -> FrameSet:
                 losses.add("images with the same name as another", frame.where)
             else:
                 found[frame.name] = frame
+    if path.is_dir():
+        used = {frame.picture for frame in found.values()}
+        aside = sorted({file for known in pictures.values() for file in known.values()} - used)
+        losses.add("images that nothing names (left aside)", str(next(iter(aside), "")), len(aside))
     return build_annotated_set(path, list(found.values()), known_first(CLASSES), losses)
 
 
@@ -85,7 +99,8 @@ def _label_files(root: Path) -> list[Path]:
     for name in _LABELS:
         folder = root / name
         files = list_files(folder, "*.json")
-        files = files or [file for split in _SPLITS for file in list_files(folder / "100k" / split, "*.json")]
+        below = [folder / "100k"] if folder == root else [folder]
+        files = files or [file for inner in below for file in files_below(inner, "*.json")]
         if files:
             return files
     return []
@@ -141,15 +156,14 @@ def _pictures(file: Path, known: dict[Path, dict[str, Path]]) -> dict[str, Path]
     folder = file.absolute().parent
     if folder not in known:
         bases = [folder, *list(folder.parents)[:_LEVELS]]
-        inner = ("images/100k/{}", "images/{}", "{}")
-        folders = [
-            base / inner_path.format(split) for base in bases for inner_path in inner for split in (*_SPLITS, "")
-        ]
         files: dict[str, Path] = {}
-        for labels in folders:
-            for picture in list_images(labels):
+        for base, group in product(bases, _PICTURE_FOLDERS):
+            # Of a folder that need not be one of pictures alone, nothing below is read.
+            found = [] if group[0].startswith("images") else [list_images(base)]
+            found += [images for place in group for images in images_below(base / place).values()]
+            for picture in (picture for images in found for picture in images):
                 files.setdefault(image_stem(picture), picture)
-            if files and labels.name not in _SPLITS:
+            if files:
                 break
         known[folder] = files
     return known[folder]

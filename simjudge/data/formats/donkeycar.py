@@ -19,7 +19,7 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
 from simjudge.core.names import NO_STAMP
 from simjudge.core.text import load_json, one_line, parse_integer, read_text
-from simjudge.data.format_support.image_files import Format, find_file, readable_images
+from simjudge.data.format_support.image_files import Format, count_images_aside, find_file, readable_images
 
 log = logging.getLogger(__name__)
 
@@ -46,11 +46,12 @@ def read_tub(path: Path) -> FrameSet:
     deleted = _deleted(path)
     stamp: dict[Path, int] = {}
     session: dict[Path, str] = {}
-    skipped = 0
+    skipped, unused = 0, set[Path | None]()
     for where, record in _records(path, losses):
         name, number = record.get(_PICTURE), record.get("_index")
         if number in deleted:
             skipped += 1
+            unused.add(_picture(path, str(name)))
             continue
         file = None if not isinstance(name, str) or not name else _picture(path, name)
         if file is None:
@@ -60,6 +61,7 @@ def read_tub(path: Path) -> FrameSet:
         else:
             stamp[file] = _time(record)
             session[file] = str(record.get("_session_id") or "")
+    count_images_aside(path, stamp.keys() | unused, losses)
     if skipped:
         log.warning("%s: %d records are marked as deleted in the tub; left out", path, skipped)
     images, size = readable_images(list(stamp), losses)

@@ -26,7 +26,7 @@ from simjudge.core.names import name_to_stamp
 from simjudge.core.object_tables import BoolImage
 from simjudge.core.text import Json, load_json, one_line, parse_integer
 from simjudge.data.format_support.annotated_frames import MISSING_PICTURE, NO_SHAPE, picture_sizes
-from simjudge.data.format_support.image_files import Format, find_file
+from simjudge.data.format_support.image_files import Format, count_images_aside, files_below, find_file, folders_below
 from simjudge.data.format_support.mask_codec import (
     NO_MASK,
     MaskCrop,
@@ -38,6 +38,7 @@ from simjudge.data.format_support.mask_codec import (
 from simjudge.data.format_support.raw_rows import RawRows, build_objects, mend_foreign_labels
 
 META, LABELS, PICTURES = "meta.json", "ann", "img"
+_LEVELS = 3  # So many folders up the classes are looked for: a project, and sets within sets
 _CORNERS = 2
 _LEAST_POINTS = 3
 _BoxAndMask = tuple[list[float], MaskCrop]
@@ -47,7 +48,7 @@ def sniff_supervisely(path: Path) -> bool:
     """Tell whether a path is of this format."""
     if _is_set(path):
         return True
-    return path.is_dir() and is_file(path / META) and any(_is_set(entry) for entry in path.iterdir())
+    return path.is_dir() and is_file(path / META) and any(map(_is_set, folders_below(path)))
 
 
 def read_supervisely(path: str | Path) -> FrameSet:
@@ -62,6 +63,8 @@ def read_supervisely(path: str | Path) -> FrameSet:
     texts = [_annotation(file) for file in files]
     names = _frame_names(files)
     paths = [_picture(file) for file in files]
+    for folder in dict.fromkeys(_set_folder(file) for file in files):
+        count_images_aside(folder / PICTURES, set(paths), losses)
     for file, picture in zip(files, paths, strict=True):
         if picture is None and any(paths):
             losses.add(MISSING_PICTURE, str(file))
@@ -94,8 +97,14 @@ def _is_set(path: Path) -> bool:
 
 
 def _label_files(path: Path) -> list[Path]:
-    sets = [path] if _is_set(path) else sorted(entry for entry in path.iterdir() if _is_set(entry))
-    return [file for set_folder in sets for file in sorted((set_folder / LABELS).glob("*.json")) if file.is_file()]
+    """The labels of a set, or of all sets of a project; sets may lie in sets."""
+    sets = sorted(filter(_is_set, folders_below(path)))
+    return [file for folder in sets for file in files_below(folder / LABELS, "*.json")]
+
+
+def _set_folder(file: Path) -> Path:
+    """The set that a file of labels is of."""
+    return next(folder for folder in file.parents if folder.name == LABELS and _is_set(folder.parent)).parent
 
 
 def _annotation(file: Path) -> Json:
@@ -110,7 +119,7 @@ def _frame_names(files: Sequence[Path]) -> list[str]:
     stems = [Path(file.stem).stem for file in files]
     count = Counter(stems)
     names = [
-        stem if count[stem] == 1 else f"{file.parent.parent.name}_{stem}"
+        stem if count[stem] == 1 else f"{_set_folder(file).name}_{stem}"
         for stem, file in zip(stems, files, strict=True)
     ]
     again = Counter(names)
@@ -118,7 +127,8 @@ def _frame_names(files: Sequence[Path]) -> list[str]:
 
 
 def _picture(file: Path) -> Path | None:
-    return find_file([file.parent.parent / PICTURES], [file.stem])
+    folder = _set_folder(file)
+    return find_file([folder / PICTURES / file.parent.relative_to(folder / LABELS)], [file.stem])
 
 
 def _size(content: Json) -> tuple[int, int]:
@@ -129,7 +139,8 @@ def _size(content: Json) -> tuple[int, int]:
 
 
 def _class_names(path: Path, texts: Sequence[Json]) -> dict[int, str]:
-    file = next((candidate for candidate in (path / META, path.absolute().parent / META) if is_file(candidate)), None)
+    candidates = [folder / META for folder in (path, *path.absolute().parents[:_LEVELS])]
+    file = next((candidate for candidate in candidates if is_file(candidate)), None)
     content = None if file is None else load_json(file)
     if isinstance(content, dict) and isinstance(content.get("classes"), list):
         titles = [entry.get("title") for entry in content["classes"] if isinstance(entry, dict)]

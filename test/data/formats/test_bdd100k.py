@@ -85,6 +85,15 @@ def test_both_corners_are_pixels_of_the_box(root, files, place, tmp_path):
         assert len(one) == (1 if place.endswith("val") else 2)
 
 
+def test_labels_and_pictures_in_folders_below_are_read_or_counted(root, image):
+    place = root({"day/a.json": [frame("a", label())], "night/1/b.json": [frame("b", label())]}, pictures=("a",))
+    image(place / "images/100k/val/night/b.jpg")
+    image(place / "images/100k/train/c.jpg")
+    frames = read_set(place)
+    assert (sorted(frames.frame_name), len(frames.objects), frames.images.has(1)) == (["a", "b"], 2, True)
+    assert frames.losses.counts == {"images that nothing names (left aside)": 1}
+
+
 def test_what_is_left_out_is_counted(root):
     rows = [
         frame(

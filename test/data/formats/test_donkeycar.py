@@ -62,6 +62,13 @@ def test_deleted_records_are_left_out_and_said(tub, caplog):
     assert "2 records are marked as deleted" in caplog.text
 
 
+def test_pictures_of_a_tub_in_the_tub_are_counted(tub, image):
+    root = tub(deleted=[1])
+    image(root / "tub_2/images/0_cam_image_array_.jpg")
+    frames = read_set(root)
+    assert (len(frames), frames.losses.counts) == (4, {"images that nothing names (left aside)": 1})
+
+
 def test_more_than_nine_catalogs_stay_in_order(tub):
     def many(records):
         return [{**records[number % 5], "_timestamp_ms": START + number} if number < 5 else {} for number in range(40)]
@@ -82,7 +89,7 @@ def test_more_than_nine_catalogs_stay_in_order(tub):
 )
 def test_what_is_wrong_with_a_record_is_counted(tub, wrong, lost):
     frames = read_set(tub(change=lambda records: [None if wrong is None else {**records[0], **wrong}, *records[1:]]))
-    assert frames.losses.counts == {lost: 1}
+    assert frames.losses.counts == {lost: 1, "images that nothing names (left aside)": 1}
     assert len(frames) == 4
     assert "catalog_0.catalog:" in frames.losses.examples[lost][0]
 

@@ -109,6 +109,19 @@ def test_sets_of_a_project_are_one_set(project):
     assert frames.objects.frame.tolist() == [0, 1]
 
 
+def test_sets_in_sets_are_read_and_pictures_without_a_file_of_labels_counted(project, image):
+    """As Supervisely exports nested datasets; all but the outermost had been left aside without a word."""
+    box = [rectangle("yellow_cone", [3, 4], [12, 23])]
+    root = project(
+        {"amz": {"1": box}, "amz/datasets/wet": {"1": box, "2": []}, "amz/datasets/wet/datasets/a": {"3": []}}
+    )
+    image(root / "amz/datasets/wet/img/4.png")
+    frames = read_set(root)
+    assert (frames.frame_name, len(frames.objects)) == (["amz_1", "wet_1", "2", "3"], 2)
+    assert frames.losses.counts == {"images that nothing names (left aside)": 1}
+    assert dict(read_set(root / "amz/datasets/wet").class_names) == {0: "blue_cone", 1: "yellow_cone"}
+
+
 def test_what_cannot_be_used_is_counted(project):
     cuboid = {"classTitle": "blue_cone", "geometryType": "cuboid", "points": []}
     broken = {"classTitle": "blue_cone", "geometryType": "bitmap", "bitmap": {"data": "!", "origin": [0, 0]}}

@@ -25,7 +25,6 @@ ROOT_PAGES = ("CONTRIBUTING.md", "ARCHITECTURE.md", "CHANGELOG.md")
 """Pages at the repository's root that are pages of the site too, under the same name."""
 COPIES = "files"
 """The folder of the site for linked files that are no pages of it."""
-CHART = re.compile(r"```mermaid\n(.*?)```", re.DOTALL)
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#|/)([^)\s#]+)")
 SETTINGS_INTRODUCTION = """# Settings of a comparison
 
@@ -56,27 +55,10 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Turn the links that leave docs/ to the copies in the site, and flow charts into tables."""
+    """Turn the links that leave docs/ to the copies in the site."""
     del config, files
     here = Path(page.file.src_uri).parent.as_posix()
-    markdown = CHART.sub(lambda chart: chart_table(chart.group(1)), markdown)
     return LINK.sub(lambda link: relpath(in_site(link.group(1), page.file.src_uri), here), markdown)
-
-
-def chart_table(chart: str) -> str:
-    """A Mermaid flow chart of nodes and topics as a table; drawing it would need a script from elsewhere.
-
-    Args:
-        chart: lines `NAME[label]`, `MARK(["topic"])` and `FROM --> TO`.
-    """
-    topics = dict(re.findall(r'(\w+)\(\["([^"]+)"\]\)', chart))
-    arrows = re.findall(r"(\w+) --> (\w+)", chart)
-    nodes = [name for name, _ in re.findall(r"(\w+)\[(\w+)\]", chart)]
-    lines = [f"| topic | {' | '.join(nodes)} |", "| --- |" + " :-: |" * len(nodes)]
-    for mark, topic in topics.items():
-        cells = ["out" if (node, mark) in arrows else "in" if (mark, node) in arrows else "" for node in nodes]
-        lines.append(f"| `{topic}` | {' | '.join(cells)} |")
-    return "\n".join([*lines, "", "out: the node publishes the topic; in: it subscribes to it.", ""])
 
 
 def linked_outside(file: File) -> Iterator[str]:

@@ -1,19 +1,22 @@
-"""Parts of docs/reference/ros.md made from the description: image, topics, services, arguments, parameters."""
+"""Parts of docs/reference/ros.md made from the description: topics, services, arguments, parameters."""
 
 from __future__ import annotations
 
 import importlib
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 
 from simjudge.core.errors import SimjudgeError
-from simjudge.ros.description import Graph
+from simjudge.core.settings import declared
+from simjudge.judging.compare_settings import CompareSettings
 from simjudge.ros.graphs import GRAPHS
 from simjudge.ros.node_interfaces import CAMERA, DIAGNOSTICS, LATCHED, NODES, RECORDED, RELIABLE, Endpoint
 
 _BLOCK = re.compile(r"(<!-- made: ([\w-]+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 _QOS_LABELS = {CAMERA: "camera", RELIABLE: "reliable", LATCHED: "reliable, transient local", RECORDED: "as recorded"}
-_ELSEWHERE = ("record_node",)  # Nodes that take what is named, which would tie every topic to them in the image
+_COMPARED = frozenset(row.name for row in declared(CompareSettings))
+"""Settings of a comparison: the page of settings has them."""
 
 
 def regenerate_parts(text: str) -> str:
@@ -21,33 +24,11 @@ def regenerate_parts(text: str) -> str:
 
     def made(found: re.Match[str]) -> str:
         name = found.group(2)
-        if name in _MAKERS:
-            return f"{found.group(1)}{_MAKERS[name]()}\n{found.group(4)}"
-        graph = GRAPHS.get(name.removeprefix("arguments-"))
-        if graph is None:
+        if name not in _MAKERS:
             raise SimjudgeError(f"nothing makes the part {name} of the page")
-        return f"{found.group(1)}{_arguments(graph)}\n{found.group(4)}"
+        return f"{found.group(1)}{_MAKERS[name]()}\n{found.group(4)}"
 
     return _BLOCK.sub(made, text)
-
-
-def flow_chart() -> str:
-    """Nodes (boxes) and topics (rounded) as a mermaid flow chart; without /diagnostics, which all nodes publish."""
-    lines = ["```mermaid", "flowchart LR"]
-    nodes = [name for name in NODES if name not in _ELSEWHERE]
-    topics: dict[str, str] = {}
-    edges: list[str] = []
-    for node in nodes:
-        lines.append(f"    {node}[{node}]")
-        edges += (f"    {node} --> {_mark(topics, end)}" for end in NODES[node].publishes)
-        edges += (f"    {_mark(topics, end)} --> {node}" for end in NODES[node].subscribes)
-    lines += [f'    {mark}(["{topic}"])' for topic, mark in topics.items()]
-    # A topic and its compressed twin are drawn as one.
-    return "\n".join([*lines, *dict.fromkeys(edges), "```"])
-
-
-def _mark(topics: dict[str, str], end: Endpoint) -> str:
-    return topics.setdefault(end.topic.removesuffix("/compressed"), f"t{len(topics)}")
 
 
 def topics_table() -> str:
@@ -94,38 +75,48 @@ def services_table() -> str:
 
 
 def parameters() -> str:
-    """The parameter tables of all nodes; needs rclpy, where they are declared."""
-    return "\n\n".join(f"### {name}\n{_parameters(name)}" for name in NODES)
+    """The parameter tables of all nodes, what several share first; needs rclpy, where parameters are declared."""
+    rows = {node: _parameters(node) for node in NODES}
+    shared = [row for row, count in Counter(row for each in rows.values() for row in each).items() if count > 1]
+    head = ("parameter", "default, values", "what it does")
+    tables = {"Shared by several nodes": shared}
+    tables |= {node: [row for row in each if row not in shared] for node, each in rows.items()}
+    return "\n\n".join(f"### {name}\n{_table(head, each)}" for name, each in tables.items())
 
 
-def _parameters(node: str) -> str:
+def _parameters(node: str) -> list[tuple[str, str, str]]:
     module = importlib.import_module(f"simjudge.nodes.{node}")
     found = next(member for member in vars(module).values() if getattr(member, "NAME", "") == node)
     rows = []
     for row in found.PARAMETERS:
-        default = "required" if row.required else "" if row.default is None else f"`{_plain(row.default)}`"
-        notes = [", ".join(row.choices)] if row.choices else []
+        if row.name in _COMPARED:
+            continue
+        empty = row.type.name.lower().replace("_", " ")
+        default = "required" if row.required else empty if row.default in (None, "") else f"`{_plain(row.default)}`"
+        notes = ["/".join(row.choices)] if row.choices else []
         if row.low is not None or row.high is not None:
             low, high = ("" if bound is None else f"{bound:g}" for bound in (row.low, row.high))
-            notes.append(f"{low} to {high}" if low and high else f"at least {low}" if low else f"at most {high}")
+            notes.append(f"{low}..{high}")
         if row.changeable:
-            notes.append("may change at run time")
-        kind = row.type.name.lower().replace("_", " ")
-        rows.append((f"`{row.name}`", kind, default, row.description, "; ".join(notes)))
-    return _table(("parameter", "type", "default", "what it does", "values"), rows)
+            notes.append("live")
+        rows.append((f"`{row.name}`", ", ".join((default, *notes)), row.description))
+    return rows
 
 
-def _arguments(graph: Graph) -> str:
+def arguments() -> str:
+    """The launch arguments of all graphs, each once."""
+    graphs: dict[tuple[str, str, str], list[str]] = {}
+    for graph in GRAPHS.values():
+        for argument in graph.arguments:
+            if argument.name in _COMPARED:
+                continue
+            default = "required" if argument.default is None else f"`{argument.default}`" if argument.default else ""
+            values = ", ".join(filter(None, (default, "/".join(filter(None, argument.choices)))))
+            graphs.setdefault((f"`{argument.name}`", values, argument.description), []).append(graph.name)
     rows = [
-        (
-            f"`{argument.name}:=`",
-            "must be given" if argument.default is None else f"`{argument.default}`" if argument.default else "",
-            argument.description,
-            ", ".join(filter(None, argument.choices)),
-        )
-        for argument in graph.arguments
+        (row[0], "all" if len(names) == len(GRAPHS) else ",".join(names), *row[1:]) for row, names in graphs.items()
     ]
-    return _table(("argument", "default", "what it does", "choices"), rows)
+    return _table(("argument", "graphs", "default, choices", "what it does"), rows)
 
 
 def _name(node: str, end: Endpoint) -> str:
@@ -143,7 +134,7 @@ def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 _MAKERS: dict[str, Callable[[], str]] = {
-    "flow-chart": flow_chart,
+    "arguments": arguments,
     "topics": topics_table,
     "services": services_table,
     "parameters": parameters,

@@ -16,10 +16,9 @@ from functools import cache
 from pathlib import Path
 
 import grimp
-import typer
 
 import simjudge
-from simjudge.commands.app import PANELS
+from simjudge.commands.app import BEFORE, entries
 
 ROOT = Path(__file__).parents[1]
 DOTTED = re.compile(r"\b(?:simjudge|nodes)(?:\.\w+)+")
@@ -76,14 +75,11 @@ class Tests:
         files = sorted((ROOT / "test").rglob("*.py"))
         self.text = {file: file.read_text(encoding="utf-8") for file in files}
         self.helpers = {file.stem: file for file in files if not file.name.startswith(("test_", "conftest"))}
+        modules = {words: f"simjudge.{entry.place.partition(':')[0]}" for words, entry in entries()}
         self.verbs = {
-            verb: (command.registered_commands[0].callback if isinstance(command, typer.Typer) else command).__module__
-            for panel in PANELS.values()
-            for verb, command in panel.items()
+            **{words.split()[-1].lstrip("-"): module for words, module in modules.items()},
+            **{name: modules[words] for name, words in BEFORE.items()},
         }
-        # A command that is called by its verb needs its own module, not all that hang on the program.
-        for module in set(self.verbs.values()):
-            imports.graph.remove_import(importer="simjudge.commands.app", imported=module)
         self.nodes = {m.removeprefix("nodes."): m for m in imports.graph.modules if m.startswith("nodes.")}
 
         self.needs: dict[Path, tuple[set[Path], set[str]]] = {}

@@ -26,7 +26,7 @@ from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.table import Table
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperOption
 
 from simjudge.core.errors import Advance, Losses, ProgressBar, ProgressLines, UsageError
 from simjudge.core.printable import printable
@@ -294,7 +294,38 @@ _KEPT = "\0--"
 """What stands for it while options are read: they may come after it too."""
 
 
-class TwoSides(TyperCommand):
+_SHOWN = 12
+
+
+class BriefCommand(TyperCommand):
+    """A command whose `--help` shows the options of somebody's first week, and whose `--help-all` shows the rest."""
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        options: list[Any] = [parameter for parameter in self.params if isinstance(parameter, TyperOption)]
+        first = [option for option in options if option.rich_help_panel is None or option.required]
+        self._later = [option for option in options if option not in first[:_SHOWN]]
+        if self._later:
+            self.epilog = f"{self.epilog or ''}\n\n--help-all shows all {len(options)} options."
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Read the words; `--help-all` prints the help with all options."""
+        if "--help-all" in args:
+            super().format_help(ctx, ctx.make_formatter())
+            ctx.exit()
+        return list(super().parse_args(ctx, args))
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        """Write the help with the first options."""
+        hidden = [option for option in self._later if not option.hidden]
+        for option in hidden:
+            option.hidden = True
+        super().format_help(ctx, formatter)
+        for option in hidden:
+            option.hidden = False
+
+
+class TwoSides(BriefCommand):
     """A command whose arguments are two lists with `--` between them."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:

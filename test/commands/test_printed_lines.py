@@ -34,7 +34,6 @@ PATTERNS = (
 )
 PLACEHOLDER = re.compile(r"\b(MODEL\.onnx|labels_of_an_annotation_tool)\b")
 """Files that only the reader has."""
-COMMANDS = typer.main.get_command(app).commands
 
 
 def pictures(path, seed, *, stamped=True, to="yolo"):

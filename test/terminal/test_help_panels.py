@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import inspect
+import re
 
 import pytest
 import typer
+from typer.testing import CliRunner
 
-from simjudge.commands.app import COMMANDS, app
+from simjudge.commands.app import BEFORE, app, functions
 from simjudge.core.settings import Settings, declared
 from simjudge.detectors.detector_settings import DetectSettings, TrainingSettings
 from simjudge.judging.compare_settings import CompareSettings, PlanSettings, SweepSettings
@@ -24,19 +26,19 @@ from simjudge.sim.sensors.filter_settings import FilterSettings
 
 BY_COMMAND = {
     "compare": CompareSettings,
-    "sweep": SweepSettings,
+    "compare --sweep": SweepSettings,
     "plan": PlanSettings,
     "explain": ExplainSettings,
     "fit": FitSettings,
     "cover": CoverSettings,
-    "objects": ObjectSettings,
-    "compare-drives": DriveComparisonSettings,
-    "render": RenderingSettings,
-    "replay": ReplayingSettings,
-    "drive": DrivingSettings,
+    "robot objects": ObjectSettings,
+    "robot drives": DriveComparisonSettings,
+    "sim render": RenderingSettings,
+    "sim replay": ReplayingSettings,
+    "sim drive": DrivingSettings,
     "report": ReportSettings,
-    "train": TrainingSettings,
-    "filter": FilterSettings,
+    "sim train": TrainingSettings,
+    "data filter": FilterSettings,
     "detect": DetectSettings,
 }
 QUESTIONS = [*BY_COMMAND.values(), ManySetsSettings]
@@ -78,17 +80,37 @@ MEANS_ANOTHER_THING = {
 
 
 def options(name):
-    command = typer.main.get_command(app).commands[name]
+    command = typer.main.get_command(app)
+    for word in [word for word, new in BEFORE.items() if new == name and "--" in new] or name.split():
+        command = command.commands[word]
     return [parameter for parameter in command.params if parameter.param_type_name == "option"]
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_the_first_panel_is_read_at_a_glance(name):
-    first = [option for option in options(name) if option.rich_help_panel is None]
-    assert len(first) <= (20 if name == "filter" else 13), [option.name for option in first]
+def test_the_list_of_commands_fits_a_screen():
+    lines = CliRunner().invoke(app, ["--help"]).stdout.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    listed = {word for line in lines for word in re.findall(r"[a-z]+", line)}
+    assert {words.split()[-1] for words in functions() if "--" not in words} <= listed
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+@pytest.mark.parametrize("name", functions())
+def test_help_shows_the_options_of_the_first_week_and_help_all_the_rest(name):
+    def shown(flag):
+        text = CliRunner().invoke(app, [*name.split(), flag], env={"COLUMNS": "200"}).stdout
+        return set(re.findall(r"^│[ *]+(--?[\w-]+)", text, re.MULTILINE)) - {"--help"}
+
+    assert len(shown("--help")) <= 12
+    assert shown("--help-all") == {max(option.opts, key=len) for option in options(name)}
+
+
+@pytest.mark.parametrize(("old", "new"), BEFORE.items())
+def test_an_older_name_calls_the_command_by_its_new_one(old, new):
+    shown = CliRunner().invoke(app, [old, "--help"], env={"COLUMNS": "200"}).stdout
+    assert f"Usage: simjudge {new} " in shown
+
+
+@pytest.mark.parametrize("name", functions())
 def test_a_command_has_each_option_once(name):
     flags = [flag for option in options(name) for flag in (*option.opts, *option.secondary_opts)]
     assert len(flags) == len(set(flags))

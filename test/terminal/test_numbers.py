@@ -6,7 +6,7 @@ import math
 import pytest
 from typer.testing import CliRunner
 
-from simjudge.commands.app import COMMANDS, app
+from simjudge.commands.app import app, functions
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import declared
 from simjudge.judging.compare_settings import CompareSettings, SweepSettings
@@ -21,9 +21,9 @@ from simjudge.sim.capture.replay_plan import ReplayOptions
 OTHERS = {
     "detect": ["--model=x.onnx"],
     "cover": ["--scene=lab", "--camera=plain"],
-    "drive": ["--camera=plain"],
-    "replay": ["--scene=lab", "--camera=plain"],
-    "calibrate sky": ["--scene=krc"],
+    "sim drive": ["--camera=plain"],
+    "sim replay": ["--scene=lab", "--camera=plain"],
+    "sim calibrate sky": ["--scene=krc"],
 }
 """What the commands ask for besides."""
 HOSTILE = ("nan", "inf", "-inf", "1e400", "123456789012345678901234567890")
@@ -31,12 +31,12 @@ HOSTILE = ("nan", "inf", "-inf", "1e400", "123456789012345678901234567890")
 
 def numeric_options():
     commands = {
-        **COMMANDS,
-        "engines compare": compare_engines,
-        "calibrate imu": calibrate_imu,
-        "calibrate lidar": calibrate_lidar,
-        "calibrate noise": calibrate_noise,
-        "calibrate sky": calibrate_sky,
+        **functions(),
+        "sim engines compare": compare_engines,
+        "sim calibrate imu": calibrate_imu,
+        "sim calibrate lidar": calibrate_lidar,
+        "sim calibrate noise": calibrate_noise,
+        "sim calibrate sky": calibrate_sky,
     }
     for name, command in commands.items():
         for option in inspect.signature(command).parameters.values():
@@ -48,45 +48,32 @@ def numeric_options():
 
 PLACES = dict.fromkeys(
     [
-        "convert",
-        "filter",
-        "join",
+        "data convert",
+        "data filter",
+        "data join",
         "compare",
-        "objects",
-        "sweep",
+        "robot objects",
+        "compare --sweep",
         "plan",
         "explain",
         "fit",
-        "depth-errors",
-        "reconstruct",
+        "robot depth",
+        "sim reconstruct",
     ],
     2,
 )
 WITH_OUT = {
-    *(
-        "compare",
-        "compare-drives",
-        "compare-policies",
-        "compare-tracks",
-        "compare-trajectories",
-        "cover",
-        "depth-errors",
-        "explain",
-        "fit",
-        "objects",
-        "sweep",
-        "detect",
-        "train",
-    ),
-    *("train", "split", "replay", "drive", "engines compare", "calibrate imu", "calibrate lidar", "calibrate noise"),
-    "calibrate sky",
+    *("compare", "compare --sweep", "cover", "detect", "explain", "fit", "data split"),
+    *(f"robot {word}" for word in ("depth", "drives", "objects", "policies", "tracks", "trajectories")),
+    *(f"sim {word}" for word in ("train", "replay", "drive", "engines compare")),
+    *(f"sim calibrate {word}" for word in ("imu", "lidar", "noise", "sky")),
 }
 NUMERIC = list(numeric_options())
 
 
 @pytest.mark.parametrize("command", sorted({command for command, _, _ in NUMERIC}))
 def test_no_option_takes_what_is_no_number(command, tmp_path):
-    required = {"render": ["--camera=plain", "--poses=path", f"--out={tmp_path}/x"]}
+    required = {"sim render": ["--camera=plain", "--poses=path", f"--out={tmp_path}/x"]}
     cases = [
         (flag, text)
         for name, flag, is_float in NUMERIC

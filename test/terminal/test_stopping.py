@@ -26,10 +26,7 @@ from simjudge.core.errors import SimjudgeError
 import simjudge.commands.data as info
 def work(path: str):
 {body}
-import simjudge.commands.app as commands
-for each in commands.app.registered_commands:
-    if each.name == "info":
-        each.callback = work
+info.info = work
 """
 SWALLOWED = """
     class Thing:

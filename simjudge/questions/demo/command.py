@@ -28,7 +28,7 @@ def demo(
     The photographs show small signs and lights on a scale car's course. One simulation sees the same kind of course
     through a pinhole, the other through a lens that scatters light as other photographs of the course show.
     """
-    from simjudge.questions.demo.run import SIMULATIONS, copy_samples, run_demo
+    from simjudge.questions.demo.run import SIMULATIONS, THETA, copy_samples, run_demo
 
     if samples is not None:
         for file in copy_samples(samples):
@@ -37,14 +37,17 @@ def demo(
     found = run_demo(out, log=print_note, progress=progress)
     lines = ["Does a detector see in each simulation what it sees in the photographs?", ""]
     for name, result in found.results.items():
-        lines += [f"{SIMULATIONS[name]}: {result.meaning}", f"  mean performance by class: {_by_class(result)}", ""]
+        by_class = f"  mean performance by class (independent things): {_by_class(result)}"
+        lines += [f"{SIMULATIONS[name]}: {result.meaning}", by_class, ""]
     control = next(iter(found.results.values())).control
     if control:
         lines += [f"control: {control}", ""]
     lines += [
         f"page: {found.page.resolve().as_uri()}",
-        "your own: simjudge compare REAL SIM --model DETECTOR --out result && simjudge report result",
+        *(f"the same by command: {command}" for command in found.commands),
     ]
+    own = "simjudge compare REAL SIM --model DETECTOR --out result && simjudge report result"
+    lines.append(f"your own: {own} (--theta {THETA:g} suits these photographs; leave it out first)")
     sys.stdout.write("\n".join(lines) + "\n")
     if show and (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY") or sys.platform in {"darwin", "win32"}):
         webbrowser.open(found.page.resolve().as_uri())
@@ -56,6 +59,6 @@ def _by_class(result: ComparisonResult) -> str:
 
     return ", ".join(
         f"{result.class_names[int(key)]} {format_number(entry.mean_performance_a)} /"
-        f" {format_number(entry.mean_performance_b)}"
+        f" {format_number(entry.mean_performance_b)} ({entry.units_a} / {entry.units_b})"
         for key, entry in result.numbers.by_class.items()
     )

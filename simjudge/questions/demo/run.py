@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 import shutil
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,16 @@ class Demo:
 
     results: dict[str, ComparisonResult]
     page: Path
+
+    @property
+    def commands(self) -> list[str]:
+        """By simulation, the command that makes the same comparison."""
+        options = ["--model", MODEL, "--theta", f"{THETA:g}", "--out"]
+        real = str(installed_folder(f"demo/{REAL}"))
+        return [
+            shlex.join(["simjudge", "compare", real, str(installed_folder(f"demo/{name}")), *options, f"result_{name}"])
+            for name in self.results
+        ]
 
 
 def copy_samples(folder: Path) -> list[Path]:

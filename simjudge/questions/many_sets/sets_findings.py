@@ -12,7 +12,7 @@ import numpy as np
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import atomic_folder
 from simjudge.core.text import nearest_name
-from simjudge.method.verdicts import MARGIN
+from simjudge.method.verdicts import finds_nothing
 from simjudge.questions.many_sets.result import ManySetsResult, load_many_sets, study_verdict
 from simjudge.results.saved_result import (
     FINDINGS_FOLDER,
@@ -32,8 +32,6 @@ _HOME = (0.7, 0.95)
 """Mean IoU at home that counts as about 0.8."""
 _ALIKE = 0.05
 """Differences of W1 up to here are none that matter: the default margin."""
-_BLIND = MARGIN
-"""Mean performance below which a net finds next to nothing: no W1 of it could be as large as the margin."""
 _HARDLY = 0.2
 """Share of its mean by which W1 may move along a sweep and still hardly move."""
 _LITTLE_OVERLAP = 0.2
@@ -268,16 +266,14 @@ def _w1_finding(result: ManySetsResult, net: str, name: str, source: str, agrees
 
 def _blind_note(result: ManySetsResult, net: str) -> str:
     """Words that a net finds next to nothing in any set; empty where it finds more, or where this is not known."""
-    known = [
-        value
-        for comparison in result.comparisons
-        if comparison.net == net
-        for side in ("a", "b")
-        if (value := comparison.overall.numbers.number(f"mean_performance_{side}")) is not None
-    ]
-    if not known or max(known) >= _BLIND:
+    overall = [comparison.overall.numbers for comparison in result.comparisons if comparison.net == net]
+    sides = [(one.number(f"map50_{side}"), one.number(f"recall_{side}")) for one in overall for side in ("a", "b")]
+    known = [side for side in sides if side != (None, None)]
+    if not known or not all(finds_nothing(*side) for side in known):
         return ""
-    return f"; {net} finds next to nothing (mean performance {max(known):.3f} at best)"
+    best = [max((value for value in column if value is not None), default=None) for column in zip(*known, strict=True)]
+    said = [f"{word} {value:.3f}" for word, value in zip(("mAP50", "recall"), best, strict=True) if value is not None]
+    return f"; {net} finds next to nothing ({', '.join(said)} at best)"
 
 
 def _of_sets(

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import hashlib
+import shlex
 from collections import Counter
 
 import pytest
 from public_data import PUBLIC_DATA, needs
+from typer.testing import CliRunner
 
 import simjudge as sj
+from simjudge.commands.app import app
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.installed import installed_file, installed_folder
 from simjudge.questions.demo.run import MODEL, REAL, SIMULATIONS, THETA, copy_samples, run_demo
+from simjudge.results.saved_result import load_result
 
 
 @pytest.mark.parametrize(("name", "least"), [(REAL, 180), *((name, 140) for name in SIMULATIONS)])
@@ -53,8 +57,13 @@ def test_no_photograph_trained_the_detector():
 
 
 @pytest.mark.long
-def test_the_verdict_is_that_of_detect_and_compare(tmp_path):
+def test_the_verdict_is_that_of_detect_and_compare_and_of_the_printed_command(tmp_path, monkeypatch):
     found = run_demo(tmp_path / "out")
+    monkeypatch.chdir(tmp_path)
+    for name, command in zip(SIMULATIONS, found.commands, strict=True):
+        done = CliRunner().invoke(app, shlex.split(command)[1:])
+        assert done.exit_code == 0, done.output
+        assert load_result(tmp_path / f"result_{name}").overall.numbers.gap == found.results[name].numbers.overall.gap
     page = found.page.read_text(encoding="utf-8")
     real = sj.detect(installed_folder(f"demo/{REAL}"), installed_folder("models") / f"{MODEL}.onnx")
     for name, called in SIMULATIONS.items():

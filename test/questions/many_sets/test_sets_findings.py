@@ -94,14 +94,14 @@ def test_two_nets_decide_nothing_where_their_intervals_overlap_and_deny_where_it
 
 def test_a_net_that_finds_nothing_agrees_with_nothing():
     """No W1 of it can be large, and it cannot lose much: that is no finding about the simulation."""
-    blind = {"mean_performance_a": 0.0, "mean_performance_b": 0.02}
+    blind = {"mean_performance_a": 0.19, "map50_a": 0.0, "map50_b": 0.002, "recall_a": 0.3, "recall_b": 0.02}
     numbers = {
-        ("real-sim", "net_sim"): entry(0.4, low=0.3, high=0.5, mean_performance_a=0.4),
+        ("real-sim", "net_sim"): entry(0.4, low=0.3, high=0.5, mean_performance_a=0.4, map50_a=0.4),
         ("real-sim", "net_real"): entry(0.01, low=0.0, high=0.02, **blind),
     }
     found = list(two_nets_findings(result({"r": "real", "s": "sim"}, numbers), NETS))
     assert agreed(found) == [UNDECIDED, NO, UNDECIDED]
-    assert "net_real finds next to nothing (mean performance 0.020 at best)" in found[0].here
+    assert "net_real finds next to nothing (mAP50 0.002, recall 0.300 at best)" in found[0].here
     numbers = {
         (kind, net): entry(0.01, **(blind if net == "net_real" else {}))
         for kind in ("sim-sim", "real-real", "real-sim")

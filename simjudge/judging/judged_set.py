@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import NamedTuple
+from functools import wraps
+from typing import NamedTuple, TypeVar
 
 import cv2
 import numpy as np
@@ -22,6 +25,30 @@ from simjudge.method.patches import Contexts, object_contexts
 from simjudge.method.pool import Samples
 from simjudge.method.precision_curve import RankedPredictions
 from simjudge.method.segmentation import grid_samples
+
+_Kept = TypeVar("_Kept")
+
+
+def kept_with_set(compute: Callable[[FrameSet], _Kept]) -> Callable[[FrameSet], _Kept]:
+    """Compute once for a set what each of its classes and halves asks for, and forget it with the set."""
+    kept: dict[int, tuple[weakref.ref[FrameSet], _Kept]] = {}
+
+    @wraps(compute)
+    def ask(frames: FrameSet) -> _Kept:
+        number = id(frames)
+        if number not in kept:
+            kept[number] = (weakref.ref(frames, lambda _: kept.pop(number, None)), compute(frames))
+        return kept[number][1]
+
+    return ask
+
+
+@kept_with_set
+def rows_by_class(frames: FrameSet) -> dict[int, IntArray]:
+    """The rows of the objects of each class, ascending."""
+    class_id = frames.objects.class_id
+    order, (known, first) = np.argsort(class_id, kind="stable"), np.unique(np.sort(class_id), return_index=True)
+    return dict(zip(known.tolist(), np.split(order, first[1:]), strict=bool(len(known))))
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,8 +71,10 @@ class JudgedSet(ShortRepr):
 
     def rows(self, *class_ids: int) -> IntArray:
         """int64 (K,), the rows of `frames.objects` that are of some classes and count."""
-        held = np.isin(self.frames.objects.class_id, class_ids)
-        return np.flatnonzero(held if self.chosen is None else held & self.chosen)
+        known = rows_by_class(self.frames)
+        rows = [known[class_id] for class_id in dict.fromkeys(class_ids) if class_id in known]
+        held = rows[0] if len(rows) == 1 else np.sort(np.concatenate([np.empty(0, np.int64), *rows]))
+        return held.copy() if self.chosen is None else held[self.chosen[held]]
 
     def numbers(self, class_id: int | None) -> SideNumbers:
         """False positives, average precision and recall of a class, or of all."""

@@ -13,7 +13,7 @@ from simjudge.core.errors import Advance
 from simjudge.core.frames import FrameSet
 from simjudge.judging.box_neighbours import covered_shares, near_counts
 from simjudge.judging.compare_settings import CompareSettings, PlanSettings, SweepSettings
-from simjudge.judging.judged_set import JudgedSet, class_contexts
+from simjudge.judging.judged_set import JudgedSet, class_contexts, kept_with_set
 from simjudge.judging.units.sampling_units import SampleUnits, sample_units
 from simjudge.method.algorithm import ClassComparison, compare_pairs, draw_pairs
 from simjudge.method.balance import UNBALANCED, unlike
@@ -86,7 +86,8 @@ def sample_covariates(
     `rows_a`: (n,), rows of its objects; returns float64 (n + m, K), A's objects, then B's, without NaN: and the K
     names. Distance and visible share are left out where an object of either set lacks them.
     """
-    columns = [np.concatenate(pair) for pair in zip(_columns(a, rows_a), _columns(b, rows_b), strict=True)]
+    both = zip(_columns(a), _columns(b), strict=True)
+    columns = [np.concatenate([of_a[rows_a], of_b[rows_b]]) for of_a, of_b in both]
     known = [(name, column) for name, column in zip(_NAMES, columns, strict=True) if np.isfinite(column).all()]
     return np.stack([column for _, column in known], axis=1), tuple(name for name, _ in known)
 
@@ -106,23 +107,20 @@ def truncated_objects(frames: FrameSet, rows: IntArray) -> BoolArray:
 _NAMES = ("log box area", "log aspect", "truncated", "neighbours", "covered share", "visible share", "log distance")
 
 
-def _columns(frames: FrameSet, rows: IntArray) -> tuple[FloatArray, ...]:
-    """The columns of _NAMES; NaN where unknown."""
+@kept_with_set
+def _columns(frames: FrameSet) -> tuple[FloatArray, ...]:
+    """The columns of _NAMES of all objects; NaN where unknown."""
     objects = frames.objects
     # Less than a pixel is no size that a detector could tell, and a box may be empty.
-    sides = np.maximum(objects.box[rows, 2:] - objects.box[rows, :2], 1.0)
-    log_width, log_height = np.log(sides).T
-    # Neighbours may be of any class.
-    shown = np.flatnonzero(np.isin(objects.frame, objects.frame[rows]))
-    frame, box, own = objects.frame[shown], objects.box[shown], np.searchsorted(shown, rows)
+    log_width, log_height = np.log(np.maximum(objects.box[:, 2:] - objects.box[:, :2], 1.0)).T
     return (
         log_width + log_height,
         log_width - log_height,
-        truncated_objects(frames, rows).astype(np.float64),
-        near_counts(frame, box)[own].astype(np.float64),
-        np.nan_to_num(covered_shares(frame, box)[own]),
-        objects.visible[rows],
-        np.log(np.maximum(objects.distance[rows], 0.1)),
+        truncated_objects(frames, np.arange(len(objects))).astype(np.float64),
+        near_counts(objects.frame, objects.box).astype(np.float64),
+        np.nan_to_num(covered_shares(objects.frame, objects.box)),
+        objects.visible,
+        np.log(np.maximum(objects.distance, 0.1)),
     )
 
 
@@ -246,7 +244,7 @@ class SetComparison(ShortRepr):
                     units = blocks
             held.append(units)
         predicted = any(judged.frames.classless for judged in self.sets) or any(
-            judged.frames.predictions is not None and bool(np.isin(class_ids, judged.frames.predictions.class_id).any())
+            judged.frames.predictions is not None and bool(np.isin(judged.frames.predictions.class_id, class_ids).any())
             for judged in self.sets
         )
         return SampleSize.of_units((held[0], held[1]), predicted=predicted)

@@ -1,4 +1,4 @@
-"""The result folder of a comparison of drives (docs/guides/drives.md), and what it says in words."""
+"""The result folder of a comparison of drives (docs/guides/trajectories.md), and what it says in words."""
 
 from __future__ import annotations
 

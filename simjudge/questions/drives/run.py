@@ -91,7 +91,7 @@ class DriveComparison(MetricComparison):
         return self.names
 
     def own_content(self) -> dict[str, object]:
-        """Drives, course and metrics (docs/guides/drives.md)."""
+        """Drives, course and metrics (docs/guides/trajectories.md)."""
         return {
             "inputs": {"real": list(self.names[0]), "sim": list(self.names[1])},
             "course": {"length": line_length(self.course), "closed": self.course.closed},

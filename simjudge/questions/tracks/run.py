@@ -109,7 +109,7 @@ class TrackComparison(MetricComparison):
         return real, sim
 
     def own_content(self) -> dict[str, object]:
-        """Sequences, scores and metrics (docs/guides/tracks.md)."""
+        """Sequences, scores and metrics (docs/guides/trajectories.md)."""
         named = list(zip(("real", "sim"), self.sequences, strict=True))
         return {
             "inputs": {name: [sequence.content() for sequence in side] for name, side in named},

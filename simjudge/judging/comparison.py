@@ -126,10 +126,19 @@ def compare_sets(
         for key, side, judged, drawn in zip(("a", "b"), sides, (result.a, result.b), result.units.sides, strict=True)
     }
     inputs["model"] = describe_model(settings)
+    if same_files(inputs["a"], inputs["b"]):
+        log("note: A and B are the same files: what is compared with itself says nothing of a simulation")
     if result.performance is not None:
         log(result.performance.sentence)
     parameters = comparison_parameters(settings, result.numbers.overall, result.painted, result.performance)
     return Comparison(result, parameters, inputs, losses)
+
+
+def same_files(a: object, b: object) -> bool:
+    """Whether two sets, as a result describes them, hold the same content, labels and predictions."""
+    keys = ("sha256", "predictions_sha256")
+    first, second = ([one.get(key) for key in keys] if isinstance(one, dict) else [None] for one in (a, b))
+    return bool(first[0]) and first == second
 
 
 def _read_with_tables(

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import shutil
 from dataclasses import replace
 
 import pytest
@@ -61,6 +62,18 @@ def test_on_the_command_line(sets, tmp_path, command):
     saved = tmp_path / "out" / ("result.json" if command == "compare" else "sweep.json")
     inputs = json.loads(saved.read_text())["inputs"]
     assert inputs["model"]["rename"] == {"scarlet": "ruby"}
+
+
+def test_a_set_against_itself_is_called_the_same_files(sets, tmp_path):
+    a, _, model = sets
+    shutil.copytree(a, tmp_path / "copy")
+    shutil.copytree(a, tmp_path / "other")
+    label = next((tmp_path / "other").rglob("*.txt"))
+    label.write_text(label.read_text().replace("0.", "0.0", 1))
+    for b, same in ((a, True), (tmp_path / "copy", True), (tmp_path / "other", False)):
+        said: list[str] = []
+        compare_sets(a, b, CompareSettings(model=model, rename="scarlet=ruby", **FAST), log=said.append)
+        assert any("A and B are the same files" in line for line in said) == same
 
 
 def test_what_has_no_class_in_common_is_refused_before_anything_is_detected(sets, monkeypatch):

@@ -24,7 +24,7 @@ ROOT = Path(__file__).parents[1]
 DOTTED = re.compile(r"\b(?:simjudge|nodes)(?:\.\w+)+")
 LITERAL = re.compile(r"""["']((?:simjudge|nodes)(?:\.\w+)+)["']""")
 IMPORTED = re.compile(r"^\s*from (\S+) import (\([^)]*\)|.*)$|^\s*import (\w+)", re.MULTILINE)
-RUNS_COMMANDS = re.compile(r"""simjudge_command|commands\.app|simjudge\.cli|["']simjudge["']|\$ simjudge|make """)
+RUNS_COMMANDS = re.compile(r"""support|commands\.app|simjudge\.cli|["']simjudge["']|\$ simjudge|make """)
 CALLED = re.compile(r"""(?:["']|\bsimjudge )([a-z-]+)(?=["'\s])""")
 PAGES = re.compile(r"docs/.*|[^/]*\.(md|rst|cff|txt)|LICENSE|mkdocs\.yml|\.ci/.*|\.github/.*|\.gitignore")
 READ_THE_TREE = ("test/docs/", "test/test_")
@@ -94,7 +94,8 @@ class Tests:
             file = ahead.pop()
             if file not in found:
                 found.add(file)
-                words = {(m[1] or m[3]).split(".")[0] for m in IMPORTED.finditer(self.text[file])}
+                words = {(m[1] or m[3]).split(".")[-1] for m in IMPORTED.finditer(self.text[file])}
+                words |= {n for m in IMPORTED.finditer(self.text[file]) if m[1] == "support" for n in m[2].split(", ")}
                 ahead += [self.helpers[word] for word in words & self.helpers.keys()]
         return found
 

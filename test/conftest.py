@@ -10,6 +10,9 @@ import socket
 from importlib.util import find_spec
 from pathlib import Path
 
+# Two workers on two cores: threads of libraries that wait for each other cost more than they compute.
+os.environ |= dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1") | os.environ
+
 import pytest
 from hypothesis import settings
 from shared_memory import remove_orphaned_segments

@@ -1,13 +1,12 @@
 """`simjudge convert`, as a person runs it."""
 
 import json
-import subprocess
 import zlib
 
 import numpy as np
 import pytest
 from cloud_samples import ground, table
-from simjudge_command import SIMJUDGE
+from support import processes
 
 import simjudge as sj
 from simjudge.core.frames import FrameSet
@@ -19,7 +18,9 @@ from simjudge.data.sets import read_set, write_set
 
 
 def run(*arguments):
-    return subprocess.run([*SIMJUDGE, "convert", *map(str, arguments)], capture_output=True, text=True, check=False)
+    return processes.run(
+        [*processes.SIMJUDGE, "convert", *map(str, arguments)], capture_output=True, text=True, check=False
+    )
 
 
 @pytest.fixture

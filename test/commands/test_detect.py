@@ -1,11 +1,10 @@
 """`simjudge detect` as a command, with colour thresholds on painted pictures."""
 
 import json
-import subprocess
-import sys
 
 import pytest
 from red_squares import paint_red_squares
+from support import processes
 
 THRESHOLDS = """
 min_area: 20
@@ -16,8 +15,8 @@ classes:
 
 
 def run(*arguments):
-    line = [sys.executable, "-c", "from simjudge.cli import main; main()", "detect", *map(str, arguments)]
-    return subprocess.run(line, capture_output=True, text=True, check=False)
+    line = [*processes.SIMJUDGE, "detect", *map(str, arguments)]
+    return processes.run(line, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture

@@ -1,12 +1,11 @@
 """`simjudge filter` end to end: what is written, and that what it says it did is what it did."""
 
 import json
-import subprocess
 
 import numpy as np
 import pytest
 from cloud_samples import cloud_set, table
-from simjudge_command import SIMJUDGE
+from support import processes
 
 import simjudge
 from simjudge.core.frames import FrameSet
@@ -18,7 +17,9 @@ from simjudge.sim.sensors.camera.chain import Step, filtered
 
 
 def run(*arguments):
-    return subprocess.run([*SIMJUDGE, "filter", *map(str, arguments)], capture_output=True, text=True, check=False)
+    return processes.run(
+        [*processes.SIMJUDGE, "filter", *map(str, arguments)], capture_output=True, text=True, check=False
+    )
 
 
 @pytest.fixture

@@ -1,10 +1,8 @@
 """`simjudge join` end to end."""
 
-import subprocess
-
 import numpy as np
 import pytest
-from simjudge_command import SIMJUDGE
+from support import processes
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
@@ -13,7 +11,9 @@ from simjudge.data.sets import read_set, write_set
 
 
 def run(*arguments):
-    return subprocess.run([*SIMJUDGE, "join", *map(str, arguments)], capture_output=True, text=True, check=False)
+    return processes.run(
+        [*processes.SIMJUDGE, "join", *map(str, arguments)], capture_output=True, text=True, check=False
+    )
 
 
 def made(name, seed, names, stamps=None):

@@ -2,13 +2,13 @@
 
 import json
 import signal
-import subprocess
 import time
 from functools import cache
 
 import numpy as np
 import pytest
-from simjudge_command import SIMJUDGE
+from support import processes
+from support.processes import simjudge
 
 from simjudge.data.rosbag2 import describe_recording, read_recording
 from simjudge.data.rosbag2.recorded_poses import read_poses
@@ -33,10 +33,6 @@ filters:
   - jpeg: {{quality: 90}}
 """
 BACK = ("--poses", "/tf", "--child", "camera_optical_frame", "--mount", "optical", "--scene", "lab")
-
-
-def simjudge(*arguments, cwd=None):
-    return subprocess.run([*SIMJUDGE, *map(str, arguments)], capture_output=True, text=True, check=False, cwd=cwd)
 
 
 def replay(*arguments):
@@ -272,7 +268,7 @@ def test_measured_cones_stand_where_the_table_has_them(folder, tmp_path):
 def test_stopped_work_is_kept_and_gone_on_with(folder, paired, tmp_path):
     out = tmp_path / "sim.mcap"
     arguments = [folder / "real.mcap", *BACK, "--camera", folder / "plain.yaml", "--out", out, "--seed", "3"]
-    process = subprocess.Popen([*SIMJUDGE, "replay", *map(str, arguments)], stderr=subprocess.PIPE, text=True)
+    process = processes.Popen([*processes.SIMJUDGE, "replay", *arguments], stderr=processes.PIPE, text=True)
     partial = tmp_path / ".sim.mcap.partial"
     end = time.monotonic() + 60
     while not list(partial.glob("0*.json")):
@@ -300,9 +296,9 @@ def test_stopped_work_is_kept_and_gone_on_with(folder, paired, tmp_path):
 def test_a_full_disk_is_one_line_and_keeps_what_is_finished(folder, tmp_path):
     out = tmp_path / "sim.mcap"
     given = [folder / "poses.txt", "--scene", "lab", "--camera", folder / "plain.yaml", "--rate", 1, "--out", out]
-    words = " ".join(f"'{word}'" for word in (*SIMJUDGE, "replay", *given))
+    words = " ".join(f"'{word}'" for word in (*processes.SIMJUDGE, "replay", *given))
     # 250 blocks of 1 kB: enough for each picture, not for all of them in one file.
-    done = subprocess.run(["bash", "-c", f"ulimit -f 250; {words}"], capture_output=True, text=True, check=False)
+    done = processes.run(["bash", "-c", f"ulimit -f 250; {words}"], capture_output=True, text=True)
     assert done.returncode == 1
     assert "3 of 3 frames are finished and kept in" in done.stderr
     assert f"error: {out}: the disk is full (or a file-size limit is reached)" in done.stderr

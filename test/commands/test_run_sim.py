@@ -1,13 +1,12 @@
 """`simjudge run sim`: real nodes drive a course, are judged while they drive, and leave a set that compare takes."""
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from driving_scenes import STRAIGHT, camera_file, lidar_file, scene_file, track_file
+from support import processes
 
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.sets import read_set
@@ -30,8 +29,8 @@ def domain(monkeypatch, tmp_path, ros_domain):
 
 def simjudge(*words, timeout=400, **arguments):
     given = [f"{name}:={text}" for name, text in arguments.items()]
-    command = [sys.executable, "-m", "simjudge", *map(str, words), *given]
-    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False)
+    command = [*processes.SIMJUDGE, *map(str, words), *given]
+    return processes.run(command, cwd=ROOT, capture_output=True, text=True, timeout=timeout, check=False)
 
 
 @pytest.mark.slow

@@ -1,13 +1,12 @@
 """`simjudge split`, and the dealing behind it."""
 
-import subprocess
 from collections import Counter
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from simjudge_command import SIMJUDGE
+from support.processes import simjudge as run
 
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
@@ -16,10 +15,6 @@ from simjudge.core.object_tables import Objects
 from simjudge.data.frame_sequences import FrameSequence
 from simjudge.data.set_parts import contiguous_split, random_split
 from simjudge.data.sets import read_set, write_set
-
-
-def run(*arguments):
-    return subprocess.run([*SIMJUDGE, *map(str, arguments)], capture_output=True, text=True, check=False)
 
 
 @given(st.lists(st.integers(0, 30), min_size=3, max_size=60), st.integers(1, 3), st.integers(0, 5))

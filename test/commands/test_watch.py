@@ -2,7 +2,6 @@
 
 import math
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -10,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from saved_screens import chunks, column
+from support import processes
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.geometry.poses import Pose
@@ -113,12 +113,7 @@ def test_without_rerun_it_says_what_to_install(monkeypatch):
 
 
 def test_save_or_browser():
-    done = subprocess.run(
-        [sys.executable, "-m", "simjudge", "watch", "--save", "x.rrd", "--browser"],
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    done = processes.simjudge("watch", "--save", "x.rrd", "--browser")
     assert done.returncode == 2
     assert done.stderr == "error: give --save or --browser, not both\n"
 
@@ -132,9 +127,9 @@ def test_a_live_run_is_saved_and_ctrl_c_ends_it(tmp_path, monkeypatch, ros_domai
     monkeypatch.setenv("ROS_AUTOMATIC_DISCOVERY_RANGE", "LOCALHOST")
     monkeypatch.setenv("ROS_LOG_DIR", str(tmp_path / "ros_log"))
     saved, log = tmp_path / "live.rrd", tmp_path / "log.txt"
-    simjudge = [sys.executable, "-m", "simjudge"]
+    simjudge = [*processes.SIMJUDGE]
     with log.open("w") as stream:
-        watching = subprocess.Popen([*simjudge, "watch", "--save", str(saved)], stdout=stream, stderr=stream)
+        watching = processes.Popen([*simjudge, "watch", "--save", str(saved)], stdout=stream, stderr=stream)
     try:
         end = time.monotonic() + 30
         while "shown in a file" not in log.read_text():
@@ -142,7 +137,7 @@ def test_a_live_run_is_saved_and_ctrl_c_ends_it(tmp_path, monkeypatch, ros_domai
             assert time.monotonic() < end
             time.sleep(0.05)
         bag = f"bag:={ROOT / 'bags/sim.mcap'}"
-        played = subprocess.run(
+        played = processes.run(
             [*simjudge, "run", "detect", bag, "model:=cones_red_green", "rate:=4", "rviz:=false"],
             capture_output=True,
             text=True,
@@ -175,10 +170,8 @@ def test_sensors_of_a_graph_are_found_by_their_type(tmp_path, monkeypatch, ros_d
     saved, log = tmp_path / "live.rrd", tmp_path / "log.txt"
     remaps = ["--ros-args", "-r", "scan/points:=/robot/velodyne_points"]
     with log.open("w") as stream:
-        source = subprocess.Popen([sys.executable, str(ROOT / "test/nodes/sensor_source.py"), *remaps], stderr=stream)
-        watching = subprocess.Popen(
-            [sys.executable, "-m", "simjudge", "watch", "--save", str(saved)], stdout=stream, stderr=stream
-        )
+        source = processes.Popen([sys.executable, str(ROOT / "test/nodes/sensor_source.py"), *remaps], stderr=stream)
+        watching = processes.Popen([*processes.SIMJUDGE, "watch", "--save", str(saved)], stdout=stream, stderr=stream)
     try:
         end = time.monotonic() + 60
         while "sees /imu/data" not in log.read_text() or "sees /robot/velodyne_points" not in log.read_text():

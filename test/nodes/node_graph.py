@@ -2,13 +2,13 @@
 
 import os
 import signal
-import subprocess
 import sys
 import time
 from pathlib import Path
 
 import numpy as np
 from shared_memory import remove_orphaned_segments
+from support import processes
 
 from simjudge.data.rosbag2.interfaces import standard_types
 from simjudge.data.rosbag2.live_recording import LiveRecording
@@ -38,11 +38,11 @@ class Graph:
         given = [piece for name, value in parameters.items() for piece in ("-p", f"{name}:={_yaml(value)}")]
         program = [str(module)] if str(module).endswith(".py") else ["-m", f"simjudge.nodes.{module}"]
         log = (self.folder / f"log_{len(self.processes)}.txt").open("w+")
-        process = subprocess.Popen(
+        process = processes.Popen(
             [sys.executable, *program, *arguments, "--ros-args", *given],
             env=self.environment | (environment or {}),
             stdout=log,
-            stderr=subprocess.STDOUT,
+            stderr=processes.STDOUT,
             text=True,
         )
         process.log = log

@@ -2,13 +2,12 @@
 
 import re
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from diagnostic_states import States
+from support import processes
 
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
 
@@ -68,8 +67,8 @@ def test_detections_are_those_of_simjudge_detect(graph, detections, tmp_path, mo
     bag = ROOT / "bags" / "sim.mcap"
     node = started(graph, model=model, min_score=min_score, every_frame=True)
     player = graph.start("play_node", bag=bag, rate=10.0, wait_for_subscribers=["/camera/image_raw/compressed"])
-    command = [sys.executable, "-m", "simjudge", "detect", bag, "--model", model, "--min-score", str(min_score)]
-    subprocess.run([*command, "--out", tmp_path / "found.mcap"], check=True, capture_output=True)
+    command = [*processes.SIMJUDGE, "detect", bag, "--model", model, "--min-score", str(min_score)]
+    processes.run([*command, "--out", tmp_path / "found.mcap"], check=True, capture_output=True)
     expected = read_set(tmp_path / "found.mcap")
     assert graph.until(lambda: len(detections) == len(expected)), graph.output(node) + graph.output(player)
     assert len(expected.predictions) > 40

@@ -1,11 +1,10 @@
 """`simjudge doctor --live` on a small real graph, whole and with what is usually wrong."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from support import processes
 
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
 pytest.importorskip("tf2_msgs", reason="tf2_msgs is not installed: make setup-test")
@@ -74,11 +73,11 @@ class Robot:
 def doctor(graph, *arguments):
     """Run the command while the test's node is served: exit code, output, what it found."""
     out = graph.folder / "found.json"
-    process = subprocess.Popen(
-        [sys.executable, "-m", "simjudge", "doctor", "--seconds=3", f"--out={out}", *arguments],
+    process = processes.Popen(
+        [*processes.SIMJUDGE, "doctor", "--seconds=3", f"--out={out}", *arguments],
         env=graph.environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
+        stdout=processes.PIPE,
+        stderr=processes.STDOUT,
         text=True,
     )
     graph.until(lambda: process.poll() is not None)

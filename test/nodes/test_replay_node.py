@@ -1,13 +1,12 @@
 """replay_node on real DDS: the images of `simjudge replay`, live; what cannot be replayed is counted and said."""
 
 import os
-import subprocess
 
 import numpy as np
 import pose_samples as samples
 import pytest
 from diagnostic_states import States
-from simjudge_command import SIMJUDGE
+from support import processes
 
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
 pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: make setup-ros")
@@ -95,16 +94,17 @@ def camera(tmp_path):
 def test_the_graph_gives_what_the_command_gives(graph, tmp_path, camera, kind):
     bag = recording(tmp_path / "real", kind)
     options = {"scene": "lab", "camera": camera, "seed": 2}
-    command = [*SIMJUDGE, "replay", bag, "--out", tmp_path / "sim.mcap"]
+    command = [*processes.SIMJUDGE, "replay", bag, "--out", tmp_path / "sim.mcap"]
     command += [word for name, value in options.items() for word in (f"--{name}", str(value))]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    done = processes.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 3, done.stderr
     arguments = [f"{name}:={value}" for name, value in options.items()]
-    live = subprocess.run(
-        [*SIMJUDGE, "run", "replay", f"bag:={bag}", f"out:={tmp_path / 'live'}", *arguments],
-        capture_output=True,
-        text=True,
-        check=False,
+    live = processes.simjudge(
+        "run",
+        "replay",
+        f"bag:={bag}",
+        f"out:={tmp_path / 'live'}",
+        *arguments,
         env=os.environ | graph.environment,
         timeout=200,
     )

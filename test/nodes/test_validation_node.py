@@ -3,13 +3,12 @@
 import json
 import math
 import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 from node_graph import ROOT, content
+from support import processes
 
 rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install simjudge[ros]")
 pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: make setup-ros")
@@ -39,8 +38,8 @@ QUICK = CompareSettings(draws=50, patch=120)
 
 
 def simjudge(*arguments):
-    program = [sys.executable, "-c", "from simjudge.cli import main; main()"]
-    subprocess.run([*program, *map(str, arguments)], check=True, capture_output=True)
+    program = processes.SIMJUDGE
+    processes.run([*program, *map(str, arguments)], check=True, capture_output=True)
 
 
 @pytest.fixture(scope="module")

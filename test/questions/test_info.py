@@ -1,13 +1,12 @@
 """`simjudge info`, as a person runs it."""
 
-import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
 from made_results import made_contexts, made_set, write_result
 from public_data import PUBLIC_DATA, missing
-from simjudge_command import SIMJUDGE
+from support import processes
 
 import simjudge as sj
 from simjudge.core.frames import FrameSet
@@ -19,7 +18,7 @@ SHARED = PUBLIC_DATA
 
 
 def run(path):
-    return subprocess.run([*SIMJUDGE, "info", str(path)], capture_output=True, text=True, check=False)
+    return processes.simjudge("info", str(path))
 
 
 @pytest.fixture

@@ -3,13 +3,12 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
 from driving_scenes import STRAIGHT, camera_file, scene_file
 from launched_graphs import ROOT, environment, has_launch, launch_command, parent_command
+from support import processes
 
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.rosbag2.recording import Recording
@@ -28,7 +27,7 @@ def launch_environment(monkeypatch, tmp_path, ros_domain):
 
 def launch(name, *words, timeout=120, **arguments):
     given = [*words, *(f"{key}:={text}" for key, text in arguments.items())]
-    return subprocess.run(launch_command(name, *given), capture_output=True, text=True, timeout=timeout, check=False)
+    return processes.run(launch_command(name, *given), capture_output=True, text=True, timeout=timeout, check=False)
 
 
 @pytest.mark.parametrize("name", sorted(GRAPHS))
@@ -48,7 +47,7 @@ def test_a_launch_file_declares_the_arguments_of_its_graph(name):
 def real(tmp_path_factory):
     out = tmp_path_factory.mktemp("detected") / "real.mcap"
     words = ["detect", str(ROOT / "bags/real_stand_in.mcap"), "--model", "cones_red_green", "--out", str(out)]
-    subprocess.run([sys.executable, "-m", "simjudge", *words], check=True, capture_output=True)
+    processes.run([*processes.SIMJUDGE, *words], check=True, capture_output=True)
     return out
 
 
@@ -111,7 +110,7 @@ class Parent:
         self.folder, self.log = folder, folder / "parent.log"
         with self.log.open("w") as log:
             command = parent_command(folder, name, *words, **arguments)
-            self.process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, text=True)
+            self.process = processes.Popen(command, stdout=log, stderr=processes.STDOUT, text=True)
 
     @property
     def output(self):

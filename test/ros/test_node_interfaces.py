@@ -1,14 +1,13 @@
 """Declared topics, types, quality of service and services, held against the nodes while they run."""
 
 import signal
-import subprocess
-import sys
 import time
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import yaml
+from support import processes
 
 from simjudge.ros.description import CAMERA_LAYOUT, OBJECTS_LAYOUT, SIM_LAYOUT, command_line
 from simjudge.ros.graphs import GRAPHS
@@ -55,7 +54,7 @@ def start(tmp_path):
 
     def run(process):
         log = (tmp_path / f"{process.name}.txt").open("w")
-        started.append(subprocess.Popen(command_line(process), stdout=log, stderr=subprocess.STDOUT))
+        started.append(processes.Popen(command_line(process), stdout=log, stderr=processes.STDOUT))
         log.close()
 
     yield run
@@ -69,7 +68,7 @@ def start(tmp_path):
 def labelled(tmp_path_factory):
     out = tmp_path_factory.mktemp("detected") / "real.mcap"
     command = ["detect", "bags/real_stand_in.mcap", "--model", "cones_red_green", "--out", str(out)]
-    subprocess.run([sys.executable, "-m", "simjudge", *command], cwd=ROOT, check=True, capture_output=True)
+    processes.run([*processes.SIMJUDGE, *command], cwd=ROOT, check=True, capture_output=True)
     return out
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from mcap.writer import CompressionType
 from mcap.writer import Writer as Mcap
 from public_data import public_data
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
+from support import processes
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.data.rosbag2 import describe_recording, is_recording, read_recording
@@ -287,8 +286,8 @@ def test_several_label_topics(tmp_path: Path) -> None:
     with pytest.raises(SimjudgeError, match=r"several label topics; .*--label-topic TOPIC': /one, /two"):
         read_recording(path)
     assert read_recording(path, label_topic="/two").objects.class_id.tolist() == [2]
-    command = [sys.executable, "-m", "simjudge", "convert", path, tmp_path / "out.json"]
-    assert subprocess.run([*command, "--label-topic", "/two"], check=False).returncode == 0
+    command = [*processes.SIMJUDGE, "convert", path, tmp_path / "out.json"]
+    assert processes.run([*command, "--label-topic", "/two"], check=False).returncode == 0
     assert read_set(tmp_path / "out.json").objects.class_id.tolist() == [2]
     with pytest.raises(UsageError, match="no recording"):
         read_set(tmp_path / "out.json", topics=Topics(label_topic="/two"))

@@ -2,13 +2,12 @@
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from simjudge_command import SIMJUDGE
+from support import processes
 
 import simjudge
 from simjudge.core.errors import SimjudgeError
@@ -59,11 +58,11 @@ def write(out, *, kill=False, fail=None):
 
 
 def record(how, out):
-    return subprocess.run([sys.executable, "-c", RECORD, how, out], capture_output=True, text=True, check=False)
+    return processes.run([sys.executable, "-c", RECORD, how, out], capture_output=True, text=True, check=False)
 
 
 def simjudge_command(*arguments):
-    return subprocess.run([*SIMJUDGE, *map(str, arguments)], capture_output=True, text=True, check=False)
+    return processes.simjudge(*arguments)
 
 
 def indexes(path):

@@ -151,30 +151,27 @@ def dossier(files, tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "name",
+    ("name", "place"),
     [
-        "index.html",
-        "dossier.json",
-        "manifest.sha256",
-        "verify.py",
-        "results/first/result.json",
-        "results/second/contexts.csv",
+        ("index.html", 0.5),
+        ("dossier.json", 0.01),
+        ("manifest.sha256", 0.01),
+        ("manifest.sha256", 0.99),
+        ("verify.py", 0.5),
+        ("results/first/result.json", 0.99),
+        ("results/second/contexts.csv", 0.5),
     ],
 )
-@pytest.mark.parametrize("place", [0.01, 0.5, 0.99])
 def test_a_flipped_byte_is_found(dossier, name, place):
     file = dossier / name
     before = file.read_bytes()
     content = bytearray(before)
     content[int(place * len(content))] ^= 1
     file.write_bytes(content)
-    try:
-        done = check(dossier)
-    finally:
-        file.write_bytes(before)
+    done = check(dossier)
+    file.write_bytes(before)
     assert done.returncode == 1
     assert name in done.stdout + done.stderr  # a script that is no Python any more says so
-    assert check(dossier).returncode == 0
 
 
 def test_the_script_runs_nothing_that_lies_beside_it(dossier, tmp_path):

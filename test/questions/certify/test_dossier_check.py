@@ -43,7 +43,7 @@ from simjudge.questions.certify.dossier import certify, write_manifest
 def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     for name, seed in (("real", 0), ("sim", 1)):
-        write_plain_json(pictures(name, seed), folder / f"{name}.json")
+        write_plain_json(pictures(name, seed, frames=16), folder / f"{name}.json")
     for name, seed in (("first", 0), ("second", 3)):
         settings = CompareSettings(draws=60, seed=seed, patch=120)  # at which not all overlaps
         compare_sets(folder / "real.json", folder / "sim.json", settings).save(folder / name)

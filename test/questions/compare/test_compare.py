@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import resource
 import shutil
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree as ET
@@ -14,6 +12,7 @@ from xml.etree import ElementTree as ET
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
+from support import processes
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
@@ -35,9 +34,9 @@ def made(seed: int, count: int = 12, name_of_class: str = "cone") -> FrameSet:
     )
 
 
-def run(*arguments, cwd: Path, **options) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "simjudge", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False, **options)
+def run(*arguments, cwd: Path, **options) -> processes.CompletedProcess[str]:
+    command = [*processes.SIMJUDGE, *map(str, arguments)]
+    return processes.run(command, cwd=cwd, capture_output=True, text=True, check=False, **options)
 
 
 @pytest.fixture(scope="module")

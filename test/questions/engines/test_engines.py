@@ -4,21 +4,20 @@ import importlib.util
 import json
 import os
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from simjudge_command import SIMJUDGE
+from support import processes
 
 ROOT = Path(__file__).parents[3]
 CAMERA = "size: [160, 90]\nfield_of_view: 80\nrate: 10\n"
 
 
 def run(*arguments, cwd=None):
-    command = [*SIMJUDGE, *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=cwd)
+    command = [*processes.SIMJUDGE, *map(str, arguments)]
+    return processes.run(command, capture_output=True, text=True, check=False, cwd=cwd)
 
 
 def test_engines_say_what_they_are():
@@ -85,14 +84,14 @@ def site(tmp_path_factory):
     source = folder / "source"
     shutil.copytree(ROOT / "examples" / "matte_engine", source)
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-index", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*pip, "--target", folder / "site", source], check=True, capture_output=True)
+    processes.run([*pip, "--target", folder / "site", source], check=True, capture_output=True)
     return folder / "site"
 
 
 def run_with(site, *arguments):
     path = os.pathsep.join([str(site), os.environ.get("PYTHONPATH", "")])
-    command, environment = [*SIMJUDGE, *map(str, arguments)], os.environ | {"PYTHONPATH": path}
-    return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+    command, environment = [*processes.SIMJUDGE, *map(str, arguments)], os.environ | {"PYTHONPATH": path}
+    return processes.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
 @pytest.mark.long

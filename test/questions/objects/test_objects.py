@@ -2,18 +2,17 @@
 
 import json
 import re
-import subprocess
-import sys
 
 import pytest
 from object_sets import START, cone_set
+from support import processes
 
 from simjudge.data.sets import write_set
 
 
 def run(*arguments):
-    command = [sys.executable, "-m", "simjudge", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    command = [*processes.SIMJUDGE, *map(str, arguments)]
+    return processes.run(command, capture_output=True, text=True, timeout=120, check=False)
 
 
 @pytest.fixture(scope="module")

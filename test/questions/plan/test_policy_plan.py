@@ -1,11 +1,10 @@
 """How many trials show a gap, rule it out, or settle the choice: by the formula of two proportions, and by trying."""
 
 import math
-import subprocess
 
 import numpy as np
 import pytest
-from simjudge_command import SIMJUDGE
+from support import processes
 
 import simjudge as sj
 from simjudge.questions.plan.plan import NUMBERS, plan_policies
@@ -49,7 +48,9 @@ def test_further_trials_lower_the_expected_loss():
 def test_the_command_takes_a_table_of_trials(tmp_path):
     path = tmp_path / "t.csv"
     path.write_text("policy,task,side,n,k\n" + "".join(f"{p},t,{s},20,12\n" for p in "ab" for s in ("real", "sim")))
-    done = subprocess.run([*SIMJUDGE, "plan", path, "--gap", "0.1"], capture_output=True, text=True, check=False)
+    done = processes.run(
+        [*processes.SIMJUDGE, "plan", path, "--gap", "0.1"], capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
     assert "trials that show 0.1" in " ".join(done.stdout.split())
     assert "expected to cost" in done.stderr

@@ -1,20 +1,15 @@
 """`simjudge compare-policies` and `sj.compare_policies`, from tables to the page."""
 
 import json
-import subprocess
 
 import numpy as np
 import pytest
 from policy_trials import published
-from simjudge_command import SIMJUDGE
+from support.processes import simjudge as run
 
 import simjudge as sj
 
 HEAD = "policy,task,side,success\n"
-
-
-def run(*words):
-    return subprocess.run([*SIMJUDGE, *map(str, words)], capture_output=True, text=True, check=False)
 
 
 def rows(policy, task, side, hits, count):

@@ -1,7 +1,6 @@
 """`simjudge reconstruct`: a known scene, surveyed by a simulated lidar and reconstructed, is the same to a lidar."""
 
 import json
-import subprocess
 import sys
 
 import laspy
@@ -10,7 +9,7 @@ import pytest
 import trimesh
 import yaml
 from cloud_samples import cloud_set, table
-from simjudge_command import SIMJUDGE
+from support import processes
 
 from simjudge.core.errors import Losses, SimjudgeError, UsageError, no_log
 from simjudge.data.clouds import Cloud, CloudBoxes
@@ -294,8 +293,8 @@ def test_a_scene_without_much_of_the_survey_ends_with_exit_code_3_and_one_withou
     small = (middles[:, None] + random.normal(0, 0.02, (clusters, 12, 3))).reshape(-1, 3)
     points = np.concatenate([cube(), small])
     write_pcd(tmp_path / "site.pcd", Cloud(table(points)))
-    command = [*SIMJUDGE, "reconstruct", tmp_path / "site.pcd", tmp_path / "site", "--cell", "0.1"]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    command = [*processes.SIMJUDGE, "reconstruct", tmp_path / "site.pcd", tmp_path / "site", "--cell", "0.1"]
+    done = processes.run(list(map(str, command)), capture_output=True, text=True, check=False)
     assert done.returncode == code, done.stderr
     (line,) = (line for line in done.stderr.splitlines() if "left out" in line)
     count = int(line.removeprefix(f"{word}left out ").partition(" of ")[0])
@@ -308,8 +307,8 @@ def test_a_scene_without_much_of_the_survey_ends_with_exit_code_3_and_one_withou
 
 def test_the_command_prints_what_it_made(tmp_path):
     write_pcd(tmp_path / "site.pcd", Cloud(table(cube())))
-    command = [*SIMJUDGE, "reconstruct", tmp_path / "site.pcd", tmp_path / "site", "--cell", "0.1"]
-    done = subprocess.run(list(map(str, command)), capture_output=True, text=True, check=False)
+    command = [*processes.SIMJUDGE, "reconstruct", tmp_path / "site.pcd", tmp_path / "site", "--cell", "0.1"]
+    done = processes.run(list(map(str, command)), capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "object" in done.stdout
     assert "scene.yaml" in done.stderr

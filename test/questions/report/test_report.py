@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import csv
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 from drive_recordings import START, cloud, drive_messages, write_drive
+from support import processes
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
@@ -39,9 +38,9 @@ def made(seed: int, error: float, count: int = 16) -> FrameSet:
     )
 
 
-def run(*arguments: object, cwd: Path) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "simjudge", *map(str, arguments)]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True, check=False)
+def run(*arguments: object, cwd: Path) -> processes.CompletedProcess[str]:
+    command = [*processes.SIMJUDGE, *map(str, arguments)]
+    return processes.run(command, cwd=cwd, capture_output=True, text=True, check=False)
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,6 @@
 """A comparison of policies is a step of a study like any other: page, findings, --fail-on."""
 
-import subprocess
-
-from simjudge_command import SIMJUDGE
+from support.processes import simjudge as run
 
 STUDY = """
 title: Policies
@@ -12,10 +10,6 @@ steps:
   judged:
     compare_policies: {real: {input: trials}, draws: 199}
 """
-
-
-def run(*words):
-    return subprocess.run([*SIMJUDGE, *map(str, words)], capture_output=True, text=True, check=False)
 
 
 def test_a_study_compares_policies(tmp_path):

@@ -1,11 +1,10 @@
 """The study `policies`: trials that are killed and gone on with, findings where the truth is known."""
 
 import csv
-import subprocess
 
 import numpy as np
 import pytest
-from simjudge_command import SIMJUDGE
+from support import processes
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.installed import CALIBRATION, STUDY, VEHICLE, find_file
@@ -120,8 +119,8 @@ def test_an_engine_that_is_not_there_is_refused_before_anything_is_driven(tmp_pa
     check = next(each for each in engine_availability() if each.name == "chrono")
     if check.runs:
         pytest.skip("PyChrono is there")
-    command = [*SIMJUDGE, "study", "run", "policies", "--size", "chrono", "--out", str(tmp_path / "out")]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [*processes.SIMJUDGE, "study", "run", "policies", "--size", "chrono", "--out", str(tmp_path / "out")]
+    done = processes.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.startswith("error: step real: engine chrono: PyChrono is missing")
     assert not (tmp_path / "out").exists()
@@ -130,8 +129,19 @@ def test_an_engine_that_is_not_there_is_refused_before_anything_is_driven(tmp_pa
 @pytest.mark.long
 def test_the_study_runs_from_its_first_step_to_its_page(tmp_path):
     """The real command in its tiny size, to the end; a second run does nothing."""
-    command = [*SIMJUDGE, "study", "run", "policies", "--size", "tiny", "--out", str(tmp_path / "out"), "-j", "1"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [
+        *processes.SIMJUDGE,
+        "study",
+        "run",
+        "policies",
+        "--size",
+        "tiny",
+        "--out",
+        str(tmp_path / "out"),
+        "-j",
+        "1",
+    ]
+    done = processes.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     found = {each.name for each in read_findings(tmp_path / "out/findings")}
     assert found >= {
@@ -145,7 +155,7 @@ def test_the_study_runs_from_its_first_step_to_its_page(tmp_path):
     assert "No real car was driven" in page
     assert "Which order can be told" in (tmp_path / "out/compared.html").read_text()
     assert len(rows(tmp_path / "out/truth_real.csv")) == 3 * 4
-    again = subprocess.run(command, capture_output=True, text=True, check=False)
+    again = processes.run(command, capture_output=True, text=True, check=False)
     assert again.stderr.count(": kept") == 11
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
+from support import processes
 
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
@@ -50,10 +49,10 @@ def study(place: Path, other: str, out: str, *more: str):
     return run("study", "run", str(place / "mini.yaml"), *given, *more)
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str) -> processes.CompletedProcess[str]:
     """In a process of its own, as a person's check runs it."""
-    command = [sys.executable, "-m", "simjudge", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+    command = [*processes.SIMJUDGE, *arguments]
+    return processes.run(command, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.slow

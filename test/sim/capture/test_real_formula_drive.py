@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from public_data import PUBLIC_DATA, missing
 from scipy.spatial import cKDTree
-from simjudge_command import SIMJUDGE
+from support.processes import SIMJUDGE
 
 from simjudge.data.rosbag2 import read_recording
 from simjudge.data.rosbag2.recorded_poses import read_poses

@@ -4,7 +4,6 @@ import hashlib
 import json
 import os
 import signal
-import subprocess
 import sys
 import time
 
@@ -13,7 +12,7 @@ import pytest
 import yaml
 from render_scenes import CAMERA, COURSE, camera_file, scene_file
 from scipy.spatial.transform import Rotation
-from simjudge_command import SIMJUDGE
+from support import processes
 
 from simjudge.cli import main
 from simjudge.data.rosbag2 import read_recording
@@ -38,11 +37,18 @@ def place(tmp_path):
 
 
 def command(place, scene, *options):
-    return [*SIMJUDGE, "render", place / f"{scene}.yaml", "--camera", place / "camera.yaml", *map(str, options)]
+    return [
+        *processes.SIMJUDGE,
+        "render",
+        place / f"{scene}.yaml",
+        "--camera",
+        place / "camera.yaml",
+        *map(str, options),
+    ]
 
 
 def run(place, scene, *options):
-    return subprocess.run(command(place, scene, *options), capture_output=True, text=True, check=False)
+    return processes.run(command(place, scene, *options), capture_output=True, text=True, check=False)
 
 
 def bytes_in(folder):
@@ -130,7 +136,7 @@ def test_a_stopped_run_goes_on_and_ends_up_the_same_to_the_byte(place, target, j
     assert run(place, "tiny", *options, whole).returncode == 0
     partial = stopped.parent / f".{target}.partial"
     side_by_side = command(place, "tiny", *options, stopped, "--jobs", jobs)
-    process = subprocess.Popen(side_by_side, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    process = processes.Popen(side_by_side, stderr=processes.PIPE, text=True, start_new_session=True)
     while len(list(partial.glob("0*.json"))) < 5 and process.poll() is None:
         time.sleep(0.02)
     os.killpg(process.pid, signal.SIGINT)  # as the terminal does: all of its processes get it
@@ -161,7 +167,7 @@ def test_along_the_course_into_a_recording(place):
     assert len(frames.objects)
     assert all((stamp - 10**9) % 10**8 == 0 for stamp in frames.stamp.tolist())
     assert frames.images.read(2).shape == (64, 96, 3)
-    info = subprocess.run([*SIMJUDGE, "info", out], capture_output=True, text=True, check=True).stdout
+    info = processes.run([*processes.SIMJUDGE, "info", out], capture_output=True, text=True, check=True).stdout
     for topic in ("/camera/camera_info", "/tf", "/camera/ground_truth", "/camera/image_raw"):
         assert topic in info
 
@@ -240,7 +246,7 @@ def test_bad_requests_are_one_line_and_leave_nothing(place, monkeypatch, capsys,
     (place / "there" / "file").write_text("mine")
     before = bytes_in(place)
     out = [] if "--out" in options else ["--out", "o"]
-    words = command(place, scene, *options, *out)[len(SIMJUDGE) :]
+    words = command(place, scene, *options, *out)[len(processes.SIMJUDGE) :]
     monkeypatch.setattr(sys, "argv", ["simjudge", *map(str, words)])
     with pytest.raises(SystemExit) as ended:
         main()

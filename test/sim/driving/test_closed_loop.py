@@ -69,8 +69,10 @@ def test_a_detector_that_looks_finishes_too(made, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("scene", ["lab", "hall"])
-@pytest.mark.parametrize("seed", [3, 17])
+@pytest.mark.parametrize(
+    ("scene", "seed"),
+    [("lab", 3), ("hall", 17), *(pytest.param(*each, marks=pytest.mark.long) for each in (("lab", 17), ("hall", 3)))],
+)
 def test_the_shipped_courses_are_driven(made, tmp_path, scene, seed):
     loop = made(told(tmp_path, scene=scene, seed=seed))
     list(loop.run())

@@ -2,7 +2,6 @@
 
 import os
 import pty
-import subprocess
 import sys
 import termios
 import time
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 from driving_scenes import STRAIGHT, camera_file, scene_file
 from rosbags.highlevel import AnyReader
+from support import processes
 
 from simjudge.core.errors import UsageError
 from simjudge.data.rosbag2.interfaces import standard_types
@@ -27,11 +27,11 @@ def test_keys_drive_and_are_recorded(tmp_path):
     before = termios.tcgetattr(program)
     camera = camera_file(tmp_path, size=[48, 32])
     words = ["drive", scene_file(tmp_path, STRAIGHT), "--camera", camera, "--driver", "manual", "--limit", 1.5]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "simjudge", *map(str, [*words, "--out", out])],
+    process = processes.Popen(
+        [*processes.SIMJUDGE, *map(str, [*words, "--out", out])],
         stdin=program,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
+        stdout=processes.PIPE,
+        stderr=processes.PIPE,
         text=True,
     )
     assert "keys: w or up faster" in process.stderr.readline()

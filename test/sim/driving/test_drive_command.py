@@ -7,8 +7,6 @@ import pty
 import re
 import signal
 import struct
-import subprocess
-import sys
 import time
 from dataclasses import replace
 
@@ -18,6 +16,7 @@ from driving_scenes import STRAIGHT, camera_file, scene_file
 from mcap.exceptions import EndOfFile, McapError
 from mcap.records import Channel, Message
 from mcap.stream_reader import StreamReader
+from support import processes
 from typer.testing import CliRunner
 
 from simjudge.commands.app import app
@@ -31,11 +30,11 @@ pytest.importorskip("mitsuba", reason="Mitsuba (the extra `sim`) is not installe
 
 def command(folder, *options, scene=None):
     scene = scene or scene_file(folder, STRAIGHT)
-    return [sys.executable, "-m", "simjudge", "drive", str(scene), "--camera", str(camera_file(folder)), *options]
+    return [*processes.SIMJUDGE, "drive", str(scene), "--camera", str(camera_file(folder)), *options]
 
 
 def run(folder, *options, **named):
-    return subprocess.run(command(folder, *options, **named), capture_output=True, text=True, check=False)
+    return processes.run(command(folder, *options, **named), capture_output=True, text=True, check=False)
 
 
 def test_a_drive_is_summed_up_and_recorded(tmp_path):
@@ -115,9 +114,9 @@ def read_terminal(terminal):
 def test_ctrl_c_keeps_what_was_driven(tmp_path):
     out = tmp_path / "drive.mcap"
     far = {"start": [0, 0, 0], "pieces": [{"straight": 20.0}]}
-    process = subprocess.Popen(
+    process = processes.Popen(
         command(tmp_path, "--rate", "50", "--out", str(out), scene=scene_file(tmp_path, far)),
-        stderr=subprocess.PIPE,
+        stderr=processes.PIPE,
         text=True,
     )
     assert "50 Hz" in process.stderr.readline()

@@ -1,13 +1,12 @@
 """A drive with several cameras: each records what it sees alone; the car is driven as with one; readers choose one."""
 
 import json
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import yaml
 from driving_scenes import STRAIGHT, camera_file, scene_file
+from support import processes
 
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.rosbag2.recorded_poses import decoded_messages, read_poses
@@ -134,9 +133,7 @@ def test_without_a_choice_the_cameras_are_named(folder):
 
 def test_commands_take_one_camera_by_its_name(folder):
     def run(*words):
-        return subprocess.run(
-            [sys.executable, "-m", "simjudge", *words], cwd=folder, capture_output=True, text=True, check=False
-        )
+        return processes.simjudge(*words, cwd=folder)
 
     said = run("info", "rig.mcap", "--image-topic", "rear")
     assert said.returncode == 0, said.stderr

@@ -1,13 +1,13 @@
 """The fingerprint of a scene's files: the same on every machine, another one where anything changes."""
 
 import os
-import subprocess
 import sys
 from pathlib import Path
 
 import cv2
 import numpy as np
 import pytest
+from support import processes
 
 from simjudge.core.installed import VEHICLE, find_file
 from simjudge.sim.vehicle.scene_digest import scene_digest, vehicle_digest
@@ -47,7 +47,7 @@ def test_whatever_changes_changes_it(tmp_path, change):
     # Another process: the readers of this one keep what they have read, by path and time of change.
     seed = 2 if change == "seed" else 1
     code = f"from simjudge.sim.vehicle.scene_digest import scene_digest; print(scene_digest({str(scene)!r}, {seed}))"
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+    found = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
     assert found != before
 
 
@@ -55,7 +55,7 @@ def test_the_processor_does_not_matter():
     code = "from simjudge.sim.vehicle.scene_digest import scene_digest; print(scene_digest('hall_stand_in', 4))"
     # OpenBLAS multiplies matrices as an older processor does: other last bits of poses and meshes.
     older = {**os.environ, "OPENBLAS_CORETYPE": "Nehalem"}
-    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=older)
+    found = processes.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=older)
     assert found.stdout.strip() == scene_digest("hall_stand_in", 4)
 
 

@@ -30,7 +30,7 @@ __all__ = [
 
 SIMJUDGE = (sys.executable, "-m", "simjudge")
 """The command: by the interpreter that runs the tests, for colcon installs the script elsewhere."""
-_READ_AT_START = ("PYTHON", "NUMBA", "LD_", "MPL", "OMP_", "OPENBLAS", "LC_", "LANG")
+_READ_AT_START = ("PYTHON", "NUMBA", "LD_PRELOAD", "MPL", "OMP_", "OPENBLAS", "LC_", "LANG")
 _ENVIRONMENT = dict(os.environ)
 _PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
 _BINDS = inspect.signature(subprocess.Popen._execute_child)

@@ -22,6 +22,7 @@ from pathlib import Path
 LARGEST = 2**20
 NODES = "camera_bridge detection drive ground_truth objects play record replay sim validation"
 IMPORTED = [f"simjudge.nodes.{name}_node" for name in NODES.split()]
+IMPORTED += [f"simjudge.questions.{name}.command" for name in ("compare", "objects", "policies")]
 IMPORTED += ["rclpy.executors", "rosgraph_msgs.msg", "simjudge.commands.app", "simjudge.judging.comparison", "mujoco"]
 
 

@@ -2,12 +2,12 @@
 
 import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
-from support import processes
 
 import simjudge
 from simjudge.core.errors import SimjudgeError
@@ -58,11 +58,13 @@ def write(out, *, kill=False, fail=None):
 
 
 def record(how, out):
-    return processes.run([sys.executable, "-c", RECORD, how, out], capture_output=True, text=True, check=False)
+    return subprocess.run([sys.executable, "-c", RECORD, how, out], capture_output=True, text=True, check=False)
 
 
 def simjudge_command(*arguments):
-    return processes.simjudge(*arguments)
+    return subprocess.run(
+        [sys.executable, "-m", "simjudge", *map(str, arguments)], capture_output=True, text=True, check=False
+    )
 
 
 def indexes(path):

@@ -579,13 +579,10 @@ def _recorded(
 
 def _recorded_designs() -> list[Design]:
     plain = Effects(unit=0.1, frame=0.0, own=0.1)
-    few = [
-        _recorded(f"{count}_{round(100 * size):02d}", (count, count), replace(plain, recording=size))
-        for count in (2, 3, 4, 6, 10, 20)
-        for size in (0.0, 0.02, 0.05)
-    ]
-    many = [
-        _recorded(f"3_20_{round(100 * size):02d}", (3, 20), replace(plain, recording=size))
+    counts = [*((str(count), (count, count)) for count in (2, 3, 4, 6, 10, 20)), ("3_20", (3, 20))]
+    whole = [
+        _recorded(f"{name}_{round(100 * size):02d}", sides, replace(plain, recording=size))
+        for name, sides in counts
         for size in (0.0, 0.02, 0.05)
     ]
     kinds = [
@@ -595,7 +592,7 @@ def _recorded_designs() -> list[Design]:
         _recorded(f"course_{count}", (count, count), replace(plain, recording=0.05), course=1) for count in (3, 4, 10)
     ]
     scenes = [_recorded(f"scenes_{count}", (count, count), replace(plain, recording=0.05), 20) for count in (4, 10)]
-    return few + many + kinds + course + scenes
+    return whole + kinds + course + scenes
 
 
 DESIGNS = {design.name: design for design in (*_designs(), *_recorded_designs())}

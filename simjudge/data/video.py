@@ -21,6 +21,9 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import EncodedImage, ImageError, RgbImage, check_image_size
 from simjudge.core.installed import install_command
 
+# Formats that hold their pictures themselves. Playlists (concat, HLS, SDP, DASH, image2) name other files, and are text
+# under any suffix.
+CONTAINERS = {"format_whitelist": "mov,matroska,webm,avi,mpeg,mpegts,mpegvideo,ogg", "protocol_whitelist": "file"}
 _LOOK_AHEAD = 64  # Packets behind a picture's own that a decoder may want before it gives the picture
 # What topics call a codec, and its name in FFmpeg.
 _CODECS = (
@@ -219,13 +222,13 @@ def survey_video(path: Path) -> VideoInfo:
     """Find the pictures of a video file, without decoding more than the first."""
     av = load_pyav(str(path))
     try:
-        with av.open(str(path)) as container:
+        with av.open(str(path), options=CONTAINERS) as container:
             if not container.streams.video:
                 raise SimjudgeError(f"{path}: holds no video")
             stream = container.streams.video[0]
             packets = [p for p in container.demux(stream) if p.size and not p.is_discard]
             unit = stream.time_base
-        with av.open(str(path)) as container:
+        with av.open(str(path), options=CONTAINERS) as container:
             first = next(container.decode(container.streams.video[0]), None)
     except av.FFmpegError as error:
         raise SimjudgeError(f"{path}: is not a video that can be read ({error.strerror})") from error
@@ -283,7 +286,7 @@ class VideoFileImages:
 
     def _seek(self, index: int) -> None:
         if self._container is None:
-            self._container = self._av.open(str(self._path))
+            self._container = self._av.open(str(self._path), options=CONTAINERS)
         stream = self._container.streams.video[0]
         self._container.seek(self._pts[index], stream=stream, backward=True)
         self._frames = self._container.decode(stream)

@@ -114,6 +114,21 @@ def test_what_is_no_video_is_one_line(tmp_path):
         read_set(tmp_path / "a.mp4")
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ffconcat version 1.0\nfile a.mp4\n",
+        "#EXTM3U\n#EXT-X-TARGETDURATION:4\n#EXTINF:4,\na.mp4\n#EXT-X-ENDLIST\n",
+        "v=0\no=- 0 0 IN IP4 127.0.0.1\ns=-\nc=IN IP4 127.0.0.1\nm=video 5004 RTP/AVP 96\na=rtpmap:96 H264/90000\n",
+    ],
+)
+def test_a_playlist_under_the_name_of_a_video_opens_no_other_file(tmp_path, text):
+    packets("libx264", {}, tmp_path / "a.mp4")
+    (tmp_path / "b.mp4").write_text(text)
+    with pytest.raises(SimjudgeError, match=r"b\.mp4: is not a video that can be read"):
+        survey_video(tmp_path / "b.mp4")
+
+
 def test_without_pyav_the_line_says_what_to_install(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "av", None)
     with pytest.raises(

@@ -67,6 +67,8 @@ def read_obj(path: Path) -> ObjMesh:
             material = " ".join(words[1:])
         elif words[0] == "mtllib":
             libraries.append(" ".join(words[1:]))
+            if not libraries[-1].lower().endswith(".mtl"):
+                raise SimjudgeError(f"{where}: {one_line(libraries[-1])}: a file of materials ends in .mtl")
         elif words[0] in _FREE_FORM:
             raise SimjudgeError(f"{where}: {words[0]}: curves are not read; export triangles")
     if not corners:
@@ -229,7 +231,7 @@ def read_mtl(path: Path) -> dict[str, MtlMaterial]:
         if words[0] == "newmtl":
             material = materials.setdefault(" ".join(words[1:]), MtlMaterial())
         elif material is None:
-            raise SimjudgeError(f"{path}:{number}: {one_line(words[0])}: a line with newmtl NAME is needed before")
+            raise SimjudgeError(f"{path}:{number}: a line with newmtl NAME is needed before this one")
         else:
             _take(material, words, path, number)
     return materials

@@ -20,6 +20,12 @@ def match_classes(a: FrameSet, b: FrameSet) -> FrameSet:
     matched = ClassNumbering(a.class_names).apply(b)
     in_a, in_b = set(a.objects.class_id.tolist()), set(matched.objects.class_id.tolist())
     if not in_a & in_b:
+        for frames, ids in ((a, in_a), (b, in_b)):
+            if not ids:
+                raise SimjudgeError(
+                    f"{frames.name} has no labels, so that {a.name} and {b.name} have no class in common: label its "
+                    "images, or give labels with --from-predictions of a stronger detector (simjudge convert)"
+                )
         remedy = ""
         if in_a and in_b:
             pair = f"{one_line(matched.class_name(min(in_b)))}={one_line(a.class_name(min(in_a)))}"

@@ -243,7 +243,8 @@ def write_recording(
     maker = MessageMaker(standard_types(), frames, stamps, optical_frame(camera))
 
     def messages() -> Iterator[StampedMessage]:
-        for index, stamp in enumerate(stamps.tolist()):
+        for index in np.argsort(stamps, kind="stable").tolist():
+            stamp = int(stamps[index])
             yield from frame_messages(maker, index, stamp, losses, camera)
             for topic, message in extra_messages(index):
                 yield StampedMessage(stamp, topic, message.__msgtype__, message)

@@ -27,6 +27,7 @@ from simjudge.core.names import NO_STAMP
 from simjudge.core.object_tables import Masks, Objects, Predictions
 from simjudge.data.rosbag2 import describe_recording, is_recording, read_recording, write_recording
 from simjudge.data.rosbag2.interfaces import FRAME_INFO, IMAGE, LABELS, standard_types
+from simjudge.data.rosbag2.recording import Recording
 
 TARGETS = [("x.mcap", "mcap"), ("x.db3", "mcap"), ("folder", "mcap"), ("folder", "sqlite3")]
 
@@ -279,3 +280,13 @@ def test_what_is_a_recording(tmp_path: Path, caplog: pytest.LogCaptureFixture) -
     with caplog.at_level(logging.WARNING):
         assert len(read_recording(tmp_path / "rec")) == 4
     assert "no metadata.yaml" in caplog.text
+
+
+@pytest.mark.parametrize(("name", "storage"), [("x.mcap", "mcap"), ("x.db3", "sqlite3")])
+def test_frames_are_written_in_the_order_of_their_stamps(tmp_path, name, storage):
+    sizes, stamps = [(64, 48)] * 4, [100_000_000_000, 107_000_000_000, 10_000_000_000, 20_000_000_000]
+    images = ArrayImages([np.full((48, 64, 3), k, np.uint8) for k in range(4)])
+    frames = FrameSet.build("set", sizes, frame_name=list("abcd"), stamp=stamps, images=images)
+    assert not write_recording(frames, tmp_path / name, storage)
+    times = [message.time for message in Recording(tmp_path / name).messages(set(Recording(tmp_path / name).topics))]
+    assert list(dict.fromkeys(times)) == sorted(stamps)

@@ -45,17 +45,21 @@ class Entry:
 
 Entries: TypeAlias = "Mapping[str, Entry | Entries]"
 
-INFO = Entry("commands.data:info", "what a path holds", ("simjudge info real.mcap", "simjudge info engines"))
+INFO = Entry(
+    "commands.data:info", "what a path holds", ("simjudge doctor --brief real.mcap", "simjudge doctor --brief engines")
+)
 SWEEP = Entry(
     "questions.compare.command:sweep",
     "A against B along theta and the patch size",
-    ("simjudge sweep real.mcap sim.mcap --model detector.onnx --thetas 0.7,0.8,0.9 --out result",),
+    ("simjudge compare --sweep real.mcap sim.mcap --model detector.onnx --thetas 0.7,0.8,0.9 --out result",),
 )
-CERTIFY = Entry("questions.certify.command:certify", "a dossier of results", ("simjudge certify result --out dossier",))
+CERTIFY = Entry(
+    "questions.certify.command:certify", "a dossier of results", ("simjudge report --dossier result --out dossier",)
+)
 FOLLOW = Entry(
     "questions.policies.command:watch_policies",
     "trials of policies as they come in",
-    ("simjudge watch-policies trials.csv --out watched",),
+    ("simjudge robot policies --follow trials.csv --out watched",),
 )
 TABLE: Entries = {
     "demo": Entry(
@@ -64,7 +68,7 @@ TABLE: Entries = {
     "doctor": Entry(
         "questions.doctor.command:doctor",
         "what a recording or data set can be used for, and how to fix it",
-        ("simjudge doctor real.mcap", "simjudge doctor --live", "simjudge doctor real.mcap --brief"),
+        ("simjudge doctor real.mcap", "simjudge doctor --live", "simjudge doctor --brief real.mcap"),
         {"--brief": INFO},
     ),
     "compare": Entry(
@@ -274,9 +278,11 @@ def loaded(name: str, entry: Entry | Entries) -> Any:
         group.name = name
         return group
     alone = typer.Typer(add_completion=False, context_settings=HELP)
-    examples = "\n\n".join(("Examples:", *entry.examples)) if entry.examples else ""
+    modes = [f"With {flag}: {mode.line}; {flag} --help says more." for flag, mode in (entry.modes or {}).items()]
+    examples = ["Examples:", *entry.examples] if entry.examples else []
     kind = TwoSides if entry.two_sides else BriefCommand
-    alone.command(name, help=help_text(command), cls=kind, epilog=examples)(takes_finite_numbers(command))
+    end = "\n\n".join([*modes, *examples])
+    alone.command(name, help=help_text(command), cls=kind, epilog=end)(takes_finite_numbers(command))
     return typer.main.get_command(alone)
 
 
@@ -314,8 +320,9 @@ class Commands(TyperGroup):
         if self.table is TABLE and name in BEFORE:
             if sys.stderr.isatty():
                 print_note(f"simjudge {name} is now simjudge {BEFORE[name]}")
-            return BEFORE[name], command, rest
-        entry = self.table.get(name or "")
+            name, entry = BEFORE[name], dict(entries()).get(BEFORE[name])
+        else:
+            entry = self.table.get(name or "")
         for flag, mode in (entry.modes or {}).items() if isinstance(entry, Entry) else ():
             if flag in rest:
                 words = f"{name} {flag}"

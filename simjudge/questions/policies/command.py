@@ -6,10 +6,8 @@ from pathlib import Path
 
 import typer
 
-from simjudge.core.errors import UsageError
-from simjudge.core.settings import declared
 from simjudge.questions.compare.command import FAIL_ON, JUNIT, REQUIRE, SCOPE, SUMMARY, GateOptions
-from simjudge.questions.policies.settings import PolicySettings, PolicyWatchSettings, TrialTableSettings
+from simjudge.questions.policies.settings import PolicySettings, PolicyWatchSettings
 from simjudge.terminal.common import exit_if_lost, print_note, print_result_place, print_table, takes_settings
 
 
@@ -28,19 +26,9 @@ def compare_policies(
     scope: str | None = SCOPE,
     summary: Path | None = SUMMARY,
     junit: Path | None = JUNIT,
-    follow: bool = typer.Option(False, "--follow", help="Follow REAL while it grows, as simjudge watch-policies does."),
 ) -> None:
     """Compare trials of robot policies, real and simulated: gap of success, ranking, choice, with certainty."""
     from simjudge.questions.policies.result import compared_policies
-
-    if follow:
-        if sim is not None:
-            raise UsageError("--follow: takes one table with a column side; leave SIM out")
-        if GateOptions.read(fail_on, require, summary, junit, scope=scope).asked:
-            raise UsageError("--follow: checks nothing; leave out --fail-on, --require, --summary and --junit")
-        shared = {row.name: getattr(settings, row.name) for row in declared(TrialTableSettings)}
-        follow_table(real, out, PolicyWatchSettings(**shared, margin=settings.margin))
-        return
     from simjudge.questions.policies.run import compare_policies as compare
 
     gate = GateOptions.read(fail_on, require, summary, junit, settings.draws, scope=scope)
@@ -65,11 +53,6 @@ def watch_policies(
 
     The verdict holds at every look: its error, over all times together, is at most 5 %. Stop whenever you like.
     """
-    follow_table(file, out, settings)
-
-
-def follow_table(file: Path, out: Path | None, settings: PolicyWatchSettings) -> None:
-    """Follow a table, a line a look, and say the state at the end."""
     from simjudge.questions.policies.watch import watch_policies as watch
 
     kept = f"result in {out}; to look at it: simjudge report {out}"

@@ -227,20 +227,6 @@ TABLE: Entries = {
     },
 }
 """The commands; a name with commands of its own is a group."""
-BEFORE = {
-    **{name: f"{group} {name}" for group in ("data", "sim", "ros") for name in TABLE[group]},
-    "objects": "robot objects",
-    "compare-drives": "robot drives",
-    "compare-trajectories": "robot trajectories",
-    "compare-tracks": "robot tracks",
-    "compare-policies": "robot policies",
-    "watch-policies": "robot policies --follow",
-    "depth-errors": "robot depth",
-    "info": "doctor --brief",
-    "sweep": "compare --sweep",
-    "certify": "report --dossier",
-}
-"""Names of commands until now: they run, say the new name on a terminal, and go with the next release."""
 HELP = {"help_option_names": ["-h", "--help"]}
 
 
@@ -254,6 +240,22 @@ def entries(table: Entries = TABLE, path: str = "") -> Iterator[tuple[str, Entry
         yield words, entry
         for flag, mode in (entry.modes or {}).items():
             yield f"{words} {flag}", mode
+
+
+BEFORE = {
+    **{words.split()[1]: words for words, _ in entries() if words.split()[0] in ("data", "sim", "ros")},
+    "objects": "robot objects",
+    "compare-drives": "robot drives",
+    "compare-trajectories": "robot trajectories",
+    "compare-tracks": "robot tracks",
+    "compare-policies": "robot policies",
+    "watch-policies": "robot policies --follow",
+    "depth-errors": "robot depth",
+    "info": "doctor --brief",
+    "sweep": "compare --sweep",
+    "certify": "report --dossier",
+}
+"""Names of commands until now: they run, say the new name on a terminal, and go with the next release."""
 
 
 def functions() -> dict[str, Callable[..., None]]:
@@ -320,7 +322,8 @@ class Commands(TyperGroup):
         if self.table is TABLE and name in BEFORE:
             if sys.stderr.isatty():
                 print_note(f"simjudge {name} is now simjudge {BEFORE[name]}")
-            name, entry = BEFORE[name], dict(entries()).get(BEFORE[name])
+            name = BEFORE[name]
+            entry: Entry | Entries | None = dict(entries())[name]
         else:
             entry = self.table.get(name or "")
         for flag, mode in (entry.modes or {}).items() if isinstance(entry, Entry) else ():

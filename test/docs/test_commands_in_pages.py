@@ -4,10 +4,9 @@ import re
 import shlex
 
 import pytest
-import typer
+from called_command import called
 from pages import PAGES, ROOT, blocks, prose
 
-from simjudge.commands.app import app
 from simjudge.ros.graphs import GRAPHS
 
 GLOBAL = {"--version", "--help", "-h"}
@@ -35,18 +34,13 @@ def shown(page):
 
 def wrong(call):
     """What of a call does not exist."""
-    command, rest = typer.main.get_command(app), list(call)
-    while hasattr(command, "commands") and rest and not rest[0].startswith("-"):
-        name = rest.pop(0)
-        if name.isupper():  # a placeholder
-            return []
-        if name not in command.commands:
-            return [name]
-        command = command.commands[name]
+    command, rest = called(call)
+    if command is None:
+        return [] if rest[0].isupper() else rest[:1]  # a placeholder
     options = GLOBAL | {name for p in command.params for name in (*p.opts, *p.secondary_opts)}
     missing = [word for word in rest if re.match(r"--?[a-z]", word) and word.partition("=")[0] not in options]
-    if call[0] == "run" and len(call) > 1 and call[1] in GRAPHS:
-        known = {argument.name for argument in GRAPHS[call[1]].arguments}
+    if call[:2] == ["ros", "run"] and len(call) > 2 and call[2] in GRAPHS:
+        known = {argument.name for argument in GRAPHS[call[2]].arguments}
         missing += [word for word in rest if ":=" in word and word.partition(":=")[0] not in known]
     return missing
 
@@ -63,8 +57,8 @@ def test_commands_on_the_page_exist(page):
         ("compare a b --uot r", ["--uot"]),
         ("compares a b", ["compares"]),
         ("engines compare lab", []),
-        ("run live bag:=x", []),
-        ("run live bagg:=x", ["bagg:=x"]),
+        ("ros run live bag:=x", []),
+        ("ros run live bagg:=x", ["bagg:=x"]),
         ("COMMAND --whatever", []),
     ],
 )

@@ -4,11 +4,10 @@ import re
 from collections import Counter
 
 import pytest
-import typer
+from called_command import called
 from pages import ROOT, blocks
 from test_commands_in_pages import GLOBAL, shown
 
-from simjudge.commands.app import app
 from simjudge.core.installed import STUDY, find_file
 from simjudge.questions.study.file import read_study
 from simjudge.questions.study.study import VERBS
@@ -41,12 +40,8 @@ def begins_with(text, words):
 
 def parse(call):
     """Parse a call with the command's own parser, which refuses options, values and arguments that it does not know."""
-    command, rest = typer.main.get_command(app), list(call)
-    name = "simjudge"
-    while hasattr(command, "commands"):
-        name = rest.pop(0)
-        command = command.commands[name]
-    with command.make_context(name, rest) as context:
+    command, rest = called(call)
+    with command.make_context("simjudge", rest) as context:
         return context.params
 
 

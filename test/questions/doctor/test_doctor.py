@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-import typer
 from bag_samples import SECOND, image, labels, write_mcap
+from called_command import called
 from drive_recordings import header, message, odometry, vector, write_drive
 from typer.testing import CliRunner
 
@@ -352,16 +352,12 @@ def typed(line):
     if program == "chronyc":
         return
     assert program == "simjudge", line
-    if words[0] == "run":
-        arguments = {each.name for each in GRAPHS[words[1]].arguments}
-        assert {word.partition(":=")[0] for word in words[2:]} <= arguments, line
+    if words[:2] == ["ros", "run"]:
+        arguments = {each.name for each in GRAPHS[words[2]].arguments}
+        assert {word.partition(":=")[0] for word in words[3:]} <= arguments, line
         return
-    command = typer.main.get_command(app)
-    context = None
-    while hasattr(command, "commands"):
-        command = command.commands[words.pop(0)]
-    context = command.make_context(command.name, words, parent=context, resilient_parsing=False)
-    assert context.params, line
+    command, rest = called(words)
+    assert command.make_context(command.name, rest).params, line
 
 
 @pytest.mark.parametrize("defect", DEFECTS)

@@ -23,7 +23,7 @@ setup-train: ## the same and torch with ultralytics, for training detectors and 
 setup-ros: ## the same and ROS 2 from wheels, for the nodes where there is no ROS 2 installation
 	@scripts/setup.sh core ros
 
-setup-watch: ## the same and rerun, the screen of simjudge watch
+setup-watch: ## the same and rerun, the screen of simjudge ros watch
 	@scripts/setup.sh core ros watch
 
 setup-sim: ## the same and MuJoCo and Mitsuba, the simulator's default engine

@@ -1,6 +1,6 @@
 """Many drives of the lab without pictures, as CSV: `python bench/drive_sets.py OUT [CAR...]`, `--engine chrono`.
 
-The ground truth drives, so poses and commands are those that `simjudge drive` records with the same options.
+The ground truth drives, so poses and commands are those that `simjudge sim drive` records with the same options.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How well `simjudge calibrate sky` finds planted skies: `python bench/planted_skies.py FOLDER`.
+"""How well `simjudge sim calibrate sky` finds planted skies: `python bench/planted_skies.py FOLDER`.
 
 krc is rendered under skies with known cloud cover, sun and fog, through a noisy camera, from other places than the
 estimate looks from. The table has what was planted and what was found: docs/measurements/explain.md.

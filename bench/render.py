@@ -146,7 +146,7 @@ def slow() -> float:
 
 
 def side_by_side() -> Iterator[Row]:
-    """`simjudge render --jobs` on all cores, beside one job on all cores and one job on one core."""
+    """`simjudge sim render --jobs` on all cores, beside one job on all cores and one job on one core."""
     simjudge = Path(sys.executable).with_name("simjudge")
     cores = sorted(os.sched_getaffinity(0))
     times = []
@@ -161,7 +161,7 @@ def side_by_side() -> Iterator[Row]:
             )
             times.append(time.perf_counter() - begin)
     many, one, single = times
-    what = f"simjudge render lab -n 40 --jobs {len(cores)}"
+    what = f"simjudge sim render lab -n 40 --jobs {len(cores)}"
     yield what, f"{many:.1f} s", "1.7 times one", f"{one / many:.2f} times one job, {single / many:.2f} times one core"
 
 

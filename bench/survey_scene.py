@@ -1,4 +1,4 @@
-"""How near a scene that `simjudge reconstruct` made is to the one that was surveyed: krc, of which all is known.
+"""How near a scene that `simjudge sim reconstruct` made is to the one that was surveyed: krc, of which all is known.
 
 `python bench/survey_scene.py [FOLDER]`: a VLP-16 drives along the course at 5 m/s, its scans are reconstructed, and a
 lidar without noise looks at both scenes from the same poses. FOLDER keeps survey.mcap and the scene.

@@ -7,5 +7,5 @@ from simjudge.ros.graphs import DETECT
 
 
 def generate_launch_description() -> LaunchDescription:
-    """What `simjudge run detect` runs too."""
+    """What `simjudge ros run detect` runs too."""
     return launch_description(DETECT)

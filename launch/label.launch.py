@@ -7,5 +7,5 @@ from simjudge.ros.graphs import LABEL
 
 
 def generate_launch_description() -> LaunchDescription:
-    """What `simjudge run label` runs too."""
+    """What `simjudge ros run label` runs too."""
     return launch_description(LABEL)

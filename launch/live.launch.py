@@ -7,5 +7,5 @@ from simjudge.ros.graphs import LIVE
 
 
 def generate_launch_description() -> LaunchDescription:
-    """What `simjudge run live` runs too."""
+    """What `simjudge ros run live` runs too."""
     return launch_description(LIVE)

@@ -7,5 +7,5 @@ from simjudge.ros.graphs import OBJECTS
 
 
 def generate_launch_description() -> LaunchDescription:
-    """What `simjudge run objects` runs too."""
+    """What `simjudge ros run objects` runs too."""
     return launch_description(OBJECTS)

@@ -7,5 +7,5 @@ from simjudge.ros.graphs import POLICIES
 
 
 def generate_launch_description() -> LaunchDescription:
-    """What `simjudge run policies` runs too."""
+    """What `simjudge ros run policies` runs too."""
     return launch_description(POLICIES)

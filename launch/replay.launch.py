@@ -7,5 +7,5 @@ from simjudge.ros.graphs import REPLAY
 
 
 def generate_launch_description() -> LaunchDescription:
-    """What `simjudge run replay` runs too."""
+    """What `simjudge ros run replay` runs too."""
     return launch_description(REPLAY)

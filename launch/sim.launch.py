@@ -7,5 +7,5 @@ from simjudge.ros.graphs import SIM
 
 
 def generate_launch_description() -> LaunchDescription:
-    """What `simjudge run sim` runs too."""
+    """What `simjudge ros run sim` runs too."""
     return launch_description(SIM)

@@ -7,5 +7,5 @@ from simjudge.ros.graphs import VALIDATE
 
 
 def generate_launch_description() -> LaunchDescription:
-    """What `simjudge run validate` runs too."""
+    """What `simjudge ros run validate` runs too."""
     return launch_description(VALIDATE)

@@ -1,4 +1,4 @@
-"""How a node ends: the same way under `simjudge run` and `ros2 launch`, after Ctrl-C and at the end of a recording.
+"""How a node ends: the same way under `simjudge ros run` and `ros2 launch`, after Ctrl-C and at the end of a recording.
 
 All nodes of a run are told to end at once. A source stops at once. A stage goes on until none of the nodes that feed it
 publishes any more, takes what has arrived, works it off, and ends; the nodes that it feeds see that its publishers are

@@ -1,4 +1,4 @@
-"""Turns another simulator's ground truth into labels while it runs, by the rules of `simjudge convert --simulator`."""
+"""Turns another simulator's ground truth into labels live, by the rules of `simjudge data convert --simulator`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a real and a virtual sensor say of the same objects while both run: `simjudge objects` on live topics."""
+"""What a real and a virtual sensor say of the same objects while both run: `simjudge robot objects` on live topics."""
 
 from __future__ import annotations
 

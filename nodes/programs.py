@@ -21,7 +21,7 @@ from simjudge.core.processes import EXIT_FAILED, EXIT_STOPPED
 def _program(name: str) -> Callable[[], None]:
 
     def main() -> None:
-        # Who starts a program with Ctrl-C ignored, as `simjudge run` does, has it ignored until the node listens.
+        # Who starts a program with Ctrl-C ignored, as `simjudge ros run` does, has it ignored until the node listens.
         if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, _leave)
         try:

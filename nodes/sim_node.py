@@ -220,7 +220,7 @@ class SimNode(ManagedNode):
             f"{self._state}, {outcome.seconds:.2f} s, {outcome.frames} frames,"
             f" {outcome.mean_offset:.3f} m beside the line on average, {outcome.max_offset:.3f} m at most"
         )
-        # To end at the limit that somebody asked for is no failure, as in `simjudge drive`.
+        # To end at the limit that somebody asked for is no failure, as in `simjudge sim drive`.
         as_asked = outcome.timed_out and self.settings["limit"] is not None
         if referee.end_reason and not (outcome.finished or as_asked):
             self.lose("drives that did not finish", f"{setup.scene.name}, seed {setup.scene.seed}: {outcome.reason}")

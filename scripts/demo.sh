@@ -32,10 +32,10 @@ trap 'kill -- "-$setting_up" 2>/dev/null || true' EXIT
 
 say "1. reality: 120 pictures of a lab with cones. No real camera is here, so a rendered one STANDS IN FOR IT,"
 say "   noisy, soft and dark (examples/demo/real_stand_in.yaml); on your robot these are real pictures"
-run simjudge render lab --camera examples/demo/real_stand_in.yaml $same --out "$out/reality.mcap"
+run simjudge sim render lab --camera examples/demo/real_stand_in.yaml $same --out "$out/reality.mcap"
 say "2. a simulation with a perfect camera, and one with a camera model that was measured, at the same 120 places"
-run simjudge render lab --camera plain_half $same --out "$out/perfect.mcap"
-run simjudge render lab --camera examples/demo/camera_model.yaml $same --out "$out/measured.mcap"
+run simjudge sim render lab --camera plain_half $same --out "$out/perfect.mcap"
+run simjudge sim render lab --camera examples/demo/camera_model.yaml $same --out "$out/measured.mcap"
 say "3. the same detector on all three"
 for set in reality perfect measured; do
     run simjudge detect "$out/$set.mcap" --model "$model" --out "$out/${set}_seen.mcap"
@@ -56,7 +56,7 @@ live() {
     # The packages of a ROS installation do not go together with those of .venv.
     if [ -n "${ROS_DISTRO:-}" ]; then unset PYTHONPATH AMENT_PREFIX_PATH LD_LIBRARY_PATH ROS_DISTRO; fi
     quietly "$out/live.log" 30 "playing and judging" \
-        simjudge run live bag:="$out/perfect.mcap" a:="$out/reality_seen.mcap" model:="$model" \
+        simjudge ros run live bag:="$out/perfect.mcap" a:="$out/reality_seen.mcap" model:="$model" \
         out:="$out/live" rviz:=false
     run simjudge report "$out/live" --out "$out/live.html" > /dev/null
 }
@@ -90,8 +90,8 @@ $also
 
 try next   export PATH="$PWD/.venv/bin:\$PATH"
            change examples/demo/camera_model.yaml (noise, exposure, colours), then render, detect and compare again
-           simjudge drive lab                                   a car follows the course by itself
-           simjudge info YOUR_SET                               what simjudge makes of your own pictures
+           simjudge sim drive lab                                   a car follows the course by itself
+           simjudge doctor --brief YOUR_SET                               what simjudge makes of your own pictures
            simjudge compare REAL SIM --model DETECTOR --out result && simjudge report result
 ────────────────────────────────────────────────────────────────────────────────────────────────────
 SCREEN

@@ -1,4 +1,4 @@
-"""A Formula Student drive in the FSKITTI layout, made ready for `simjudge replay`; docs/measurements/engines.md.
+"""A Formula Student drive in the FSKITTI layout, made ready for `simjudge sim replay`; docs/measurements/engines.md.
 
     python scripts/formula_drive.py FOLDER OUT
 
@@ -178,14 +178,14 @@ def _turned(camera: Pose, turn: FloatArray) -> Pose:
 
 
 def mount_text(camera: Pose) -> str:
-    """What `simjudge replay --mount` takes for an optical frame."""
+    """What `simjudge sim replay --mount` takes for an optical frame."""
     body = camera @ Pose(orientation=OPTICAL_ORIENTATION).inverse()
     angles = [math.degrees(angle) for angle in body.angles()]
     return ",".join(f"{value:.6g}" for value in (*body.position, *angles))
 
 
 def make(folder: Path, out: Path) -> None:
-    """Write what `simjudge replay` needs, and say the commands."""
+    """Write what `simjudge sim replay` needs, and say the commands."""
     scans, notes = read_scans(folder)
     for note in notes:
         print_note(f"note: {note}")

@@ -1,6 +1,6 @@
 """Paints docs/images/radar.jpg: a radar's detections from above, over the points of a lidar of the same recording.
 
-simjudge render street --poses path -n 4 --sensors both.yaml --out street.mcap     # both.yaml: vlp16 and ars408
+simjudge sim render street --poses path -n 4 --sensors both.yaml --out street.mcap     # both.yaml: vlp16 and ars408
 python scripts/radar_picture.py street.mcap [FRAME]
 """
 

@@ -72,7 +72,7 @@ for group in "${groups[@]}"; do
         core) why="what simjudge itself needs" ;;
         train) why="torch and ultralytics, to train detectors and to run .pt files; large" ;;
         ros) why="ROS 2 (rclpy and its messages), for the nodes" ;;
-        watch) why="rerun, the screen of simjudge watch; large" ;;
+        watch) why="rerun, the screen of simjudge ros watch; large" ;;
         sim) why="MuJoCo and Mitsuba, the default engine of the simulator" ;;
         lidar) why="Patchwork++, ground in point clouds" ;;
         study) why="Dask, for the steps of studies" ;;

@@ -28,7 +28,7 @@ COPIES = "files"
 LINK = re.compile(r"(?<=\]\()(?!\w+:|#|/)([^)\s#]+)")
 SETTINGS_INTRODUCTION = """# Settings of a comparison
 
-One declaration (`simjudge/core/settings.py`) gives the options of `simjudge compare` and `simjudge sweep`, the
+One declaration (`simjudge/core/settings.py`) gives the options of `simjudge compare` and its `--sweep`, the
 arguments of the Python functions of the same names, the parameters of the validation node, and the launch arguments. An
 option has hyphens where a setting has underscores. [The method](../concepts/method.md) explains the terms.
 """

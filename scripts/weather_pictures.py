@@ -1,4 +1,4 @@
-"""Paints docs/images/weather_*.jpg: the street in rain, dust and spray, by `simjudge render`, and a lidar's turn.
+"""Paints docs/images/weather_*.jpg: the street in rain, dust and spray, by `simjudge sim render`, and a lidar's turn.
 
 python scripts/weather_pictures.py
 """

@@ -1,6 +1,6 @@
 """Chrono's HMMWV turns on a flat road: odometry, wheels and commands recorded. It needs pychrono.vehicle and its data.
 
-python examples/chrono/hmmwv_road.py drive.mcap; then simjudge compare-drives, beside drives of another car
+python examples/chrono/hmmwv_road.py drive.mcap; then simjudge robot drives, beside drives of another car
 """
 
 import math

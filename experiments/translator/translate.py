@@ -1,7 +1,7 @@
-"""Put the pictures of a folder through a translator: same names and sizes, for `simjudge filter --images`.
+"""Put the pictures of a folder through a translator: same names and sizes, for `simjudge data filter --images`.
 
 experiments/translator/translate.py translator.onnx demo/plain/images translated
-simjudge filter demo/plain plain_translated --to yolo --images translated
+simjudge data filter demo/plain plain_translated --to yolo --images translated
 """
 
 from __future__ import annotations

@@ -115,12 +115,12 @@ def convert(
     """Convert a data set or a recording; nothing is lost on the way.
 
     To label a recording by hand: convert it to a folder (--to yolo or cvat), label there, then
-    `simjudge convert RECORDING OUT.mcap --labels FOLDER`.
+    `simjudge data convert RECORDING OUT.mcap --labels FOLDER`.
 
     Without labels: --labels PREDICTED --from-predictions 0.5 takes what a stronger detector found.
 
     To label a recording of Gazebo, Isaac Sim, CARLA, Webots or Chrono::ROS by its own ground truth: --simulator NAME
-    (`simjudge render --list` lists them).
+    (`simjudge sim render --list` lists them).
     """
     from simjudge.data.clouds import CloudSet
     from simjudge.data.set_parts import convert as run

@@ -1,4 +1,4 @@
-"""`simjudge run` and `simjudge watch`: the nodes of a launch file without ROS's launch, and a screen without RViz."""
+"""`simjudge ros run` and `watch`: the nodes of a launch file without ROS's launch, and a screen without RViz."""
 
 from __future__ import annotations
 

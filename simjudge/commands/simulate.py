@@ -1,4 +1,4 @@
-"""`simjudge render`, `drive`, `replay`, `export`: a simulator's images and drives; cameras for other simulators."""
+"""`simjudge sim render`, `drive`, `replay`, `export`: a simulator's images and drives; cameras for other simulators."""
 
 from __future__ import annotations
 
@@ -219,7 +219,7 @@ def camera(
 ) -> None:
     """Write a camera, such as one that `simjudge fit` found, for another simulator.
 
-    What the other simulator cannot express is printed; `simjudge filter --camera` applies it to that simulator's
+    What the other simulator cannot express is printed; `simjudge data filter --camera` applies it to that simulator's
     images.
     """
     from simjudge.sim.sensors.exporting import export_camera
@@ -233,7 +233,7 @@ def sensors(
     out: Path = typer.Option(..., "--out", "-o", help="SDF file to write."),
     overwrite: bool = typer.Option(False, "--overwrite", help="Replace a file that exists."),
 ) -> None:
-    """Write lidars and IMUs, such as `simjudge calibrate` measured, as SDF for Gazebo.
+    """Write lidars and IMUs, such as `simjudge sim calibrate` measured, as SDF for Gazebo.
 
     What SDF cannot express is printed.
     """

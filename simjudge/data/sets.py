@@ -177,7 +177,7 @@ def read_with_format(
     if form is None:
         raise _unknown(source)
     if form.read is None and form.read_clouds is not None:
-        raise SimjudgeError(f"{source.path}: holds {form.title} and no images; 'simjudge convert' takes them")
+        raise SimjudgeError(f"{source.path}: holds {form.title} and no images; 'simjudge data convert' takes them")
     if form.read is None:
         raise SimjudgeError(f"{source.path}: holds {form.title} only; give it beside the data set they belong to")
     frames = form.read(source, ReadOptions(tolerance_ns, topics))

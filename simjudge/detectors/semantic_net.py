@@ -43,7 +43,7 @@ class SemanticNet(ShortRepr, ShownDetector):
     def load(cls, path: Path) -> SemanticNet:
         """Load a net.
 
-        `path`: an ONNX file that `simjudge train --task segment-semantic` made, or one like it: input (batch, 3, H, W),
+        `path`: an ONNX file of `simjudge sim train --task segment-semantic`, or one like it: input (batch, 3, H, W),
         RGB in [0, 1]; output (batch, classes, h, w), the largest score wins; names of the classes in its metadata, as
         ultralytics writes them.
         """
@@ -51,7 +51,7 @@ class SemanticNet(ShortRepr, ShownDetector):
         session = open_session(path)
         metadata = dict(session.get_modelmeta().custom_metadata_map)
         if metadata.get("task") != TASK:
-            raise SimjudgeError(f"{path}: is no net of task {TASK}; simjudge train --task {TASK} makes one")
+            raise SimjudgeError(f"{path}: is no net of task {TASK}; simjudge sim train --task {TASK} makes one")
         names = metadata_names(path, metadata)
         shape, out = session.get_inputs()[0].shape, session.get_outputs()[0].shape
         fits = len(shape) == 4 and len(out) == 4 and shape[1] == 3

@@ -203,7 +203,7 @@ def _with_label_pictures(frames: FrameSet) -> FrameSet:
     if frames.semantic is None:
         raise SimjudgeError(
             f"{frames.name}: has no label pictures to learn from; give a folder of Cityscapes, GTA V or CamVid, or one"
-            " with semantic/ (simjudge render --label-images)"
+            " with semantic/ (simjudge sim render --label-images)"
         )
     return replace(frames, labelled=np.array([frames.semantic.has(i) for i in range(len(frames))], np.bool_))
 

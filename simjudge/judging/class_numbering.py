@@ -24,7 +24,7 @@ def match_classes(a: FrameSet, b: FrameSet) -> FrameSet:
             if not ids:
                 raise SimjudgeError(
                     f"{frames.name} has no labels, so that {a.name} and {b.name} have no class in common: label its "
-                    "images, or give labels with --from-predictions of a stronger detector (simjudge convert)"
+                    "images, or give labels with --from-predictions of a stronger detector (simjudge data convert)"
                 )
         remedy = ""
         if in_a and in_b:

@@ -172,7 +172,7 @@ def table_values(
     for frames, values in zip(sets, found, strict=True):
         if np.isnan(values).all():
             raise SimjudgeError(
-                f"{tables[0].path}: none of its rows is of {frames.name}; name frames as simjudge info and"
+                f"{tables[0].path}: none of its rows is of {frames.name}; name frames as simjudge doctor --brief and"
                 f" contexts.parquet do, such as {one_line(frames.frame_name[0])}"
             )
     return found[0], found[1]

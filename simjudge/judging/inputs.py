@@ -160,7 +160,7 @@ def require_label_pictures(frames: FrameSet) -> None:
     if frames.semantic is None:
         raise SimjudgeError(
             f"{frames.name}: has no label pictures; give a folder of Cityscapes, GTA V or CamVid, or one with semantic/"
-            " (simjudge render --label-images)"
+            " (simjudge sim render --label-images)"
         )
 
 

@@ -173,8 +173,8 @@ def require_labels(frames: FrameSet) -> None:
     if len(frames.objects) == 0:
         raise SimjudgeError(
             f"{frames.name}: holds no labelled object, so its contexts are unknown; label it, or take a stronger"
-            " detector's predictions for labels (simjudge convert --labels PREDICTED --from-predictions 0.5), or"
-            " regions of label images (--from-regions CLASS), or compare whole pictures (simjudge objects)"
+            " detector's predictions for labels (simjudge data convert --labels PREDICTED --from-predictions 0.5), or"
+            " regions of label images (--from-regions CLASS), or compare whole pictures (simjudge robot objects)"
         )
 
 

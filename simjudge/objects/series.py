@@ -138,7 +138,7 @@ def require_common_times(real: FloatArray, virtual: FloatArray, names: tuple[str
     ]
     offset = f"{real[0] - virtual[0]:.3f}" if len(real) and len(virtual) else "SECONDS"
     raise SimjudgeError(
-        f"no common time: {spans[0]}, {spans[1]}; replay the real recording's poses (simjudge replay keeps its "
+        f"no common time: {spans[0]}, {spans[1]}; replay the real recording's poses (simjudge sim replay keeps its "
         f"stamps), or move the virtual stamps with --time-offset {offset} if both began together"
     )
 

@@ -365,7 +365,7 @@ class Screen:
             self._rerun.serve_web_viewer(web_port=_WEB_PORT, open_browser=True, connect_to=source)
         except (RuntimeError, OSError, ValueError) as error:
             reason = " ".join(str(error).split())
-            raise SimjudgeError(f"cannot be shown in a browser: {reason}; another simjudge watch runs?") from error
+            raise SimjudgeError(f"cannot be shown in a browser: {reason}; another simjudge ros watch runs?") from error
         self.address = f"http://localhost:{_WEB_PORT}/?url={quote(source, safe='')}"
 
     @property

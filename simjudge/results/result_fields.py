@@ -302,7 +302,7 @@ def read_result(path: Path) -> Json:
 
 def read_sweep(path: Path) -> Json:
     """Read a sweep.json."""
-    content = read_checked(path, SweepFile, "result of simjudge sweep")
+    content = read_checked(path, SweepFile, "result of simjudge compare --sweep")
     return content | {"curves": [_without_empty_classes(point) for point in content["curves"]]}
 
 

@@ -77,7 +77,7 @@ class Process:
 class Graph:
     """Programs that run together."""
 
-    name: str  # of the launch file and of the word behind `simjudge run`
+    name: str  # of the launch file and of the word behind `simjudge ros run`
     summary: str  # what it is for, in a line
     arguments: tuple[Argument, ...]
     # The programs, from all arguments' texts. They stand in the order in which they end: who makes data before who

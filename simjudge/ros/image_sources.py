@@ -349,7 +349,7 @@ def choose_replayed_topics(values: Values) -> ReplayedTopics:
     if trigger == "image":
         if not has_images:
             raise SimjudgeError(
-                f"{bag}: holds no images to make frames for; simjudge replay makes them at a steady rate"
+                f"{bag}: holds no images to make frames for; simjudge sim replay makes them at a steady rate"
             )
         seen = choose_topics(str(bag), types, values["image"] or None, None, None, counts=recording.counts).images[0]
     elif len(infos) == 1 or values["image"] in infos:

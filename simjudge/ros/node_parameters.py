@@ -128,10 +128,10 @@ def sample_text(graph: Graph) -> str:
     """A sample parameter file of a graph: what may change while it runs by default, the rest commented out."""
     said = {argument.name for argument in graph.arguments}
     lines = [
-        f"# Parameters of the nodes of `simjudge run {graph.name}` and {graph.name}.launch.py.",
+        f"# Parameters of the nodes of `simjudge ros run {graph.name}` and {graph.name}.launch.py.",
         "#",
-        f"#     simjudge run {graph.name} params_file:={graph.name} ...      as it stands here",
-        f"#     simjudge run {graph.name} params_file:=my.yaml ...      a copy of yours",
+        f"#     simjudge ros run {graph.name} params_file:={graph.name} ...      as it stands here",
+        f"#     simjudge ros run {graph.name} params_file:=my.yaml ...      a copy of yours",
         "#",
         "# The file counts over what the graph sets. What is marked may change while it runs, by",
         "# `ros2 param set`; the rest needs a new start.",

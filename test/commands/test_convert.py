@@ -1,4 +1,4 @@
-"""`simjudge convert`, as a person runs it."""
+"""`simjudge data convert`, as a person runs it."""
 
 import json
 import zlib

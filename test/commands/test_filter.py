@@ -1,4 +1,4 @@
-"""`simjudge filter` end to end: what is written, and that what it says it did is what it did."""
+"""`simjudge data filter` end to end: what is written, and that what it says it did is what it did."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""`simjudge join` end to end."""
+"""`simjudge data join` end to end."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""`simjudge replay` end to end: what is seen from where, pairs with what it replays, stopped and gone on with."""
+"""`simjudge sim replay` end to end: what is seen from where, pairs with what it replays, stopped and gone on with."""
 
 import json
 import signal

@@ -1,4 +1,4 @@
-"""`simjudge run`: what is wrong with a request is said before what is missing here."""
+"""`simjudge ros run`: what is wrong with a request is said before what is missing here."""
 
 import pytest
 from typer.testing import CliRunner

@@ -1,4 +1,4 @@
-"""`simjudge run sim`: real nodes drive a course, are judged while they drive, and leave a set that compare takes."""
+"""`simjudge ros run sim`: real nodes drive a course, are judged meanwhile, and leave a set that compare takes."""
 
 import json
 from pathlib import Path

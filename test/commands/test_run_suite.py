@@ -1,4 +1,4 @@
-"""`simjudge run`: real nodes on real DDS; the numbers of `simjudge compare`; deaths, Ctrl-C and mistakes."""
+"""`simjudge ros run`: real nodes on real DDS; the numbers of `simjudge compare`; deaths, Ctrl-C and mistakes."""
 
 import json
 import os
@@ -158,7 +158,7 @@ def test_on_a_robot_by_names_alone(judged, tmp_path, namespace, running):
 
 @pytest.fixture
 def running(tmp_path):
-    """Starts `simjudge run`; its log is read while it runs."""
+    """Starts `simjudge ros run`; its log is read while it runs."""
     started = []
 
     def start(*words, **arguments):

@@ -1,4 +1,4 @@
-"""`simjudge split`, and the dealing behind it."""
+"""`simjudge data split`, and the dealing behind it."""
 
 from collections import Counter
 

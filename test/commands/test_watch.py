@@ -1,4 +1,4 @@
-"""`simjudge watch`: what it saves, read back with rerun; what it says where it cannot show anything."""
+"""`simjudge ros watch`: what it saves, read back with rerun; what it says where it cannot show anything."""
 
 import math
 import signal

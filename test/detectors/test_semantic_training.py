@@ -1,4 +1,4 @@
-"""`simjudge train --task segment-semantic` for real, on painted streets: that it learns, and what it leaves."""
+"""`simjudge sim train --task segment-semantic` for real, on painted streets: that it learns, and what it leaves."""
 
 import json
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""`simjudge train` for real, on painted pictures: what it leaves, that it learns, and how it ends."""
+"""`simjudge sim train` for real, on painted pictures: what it leaves, that it learns, and how it ends."""
 
 import json
 import os

@@ -69,6 +69,6 @@ def test_the_check_itself(call, expected):
 def test_calls_are_found_in_blocks_and_in_lines(tmp_path):
     page = tmp_path / "page.md"
     page.write_text(
-        "Use `simjudge info x`.\n```\nfor s in a b; do simjudge detect $s --out \\\n  x; done  # all\n```\n"
+        "Use `simjudge doctor --brief x`.\n```\nfor s in a b; do simjudge detect $s --out \\\n  x; done  # all\n```\n"
     )
-    assert list(shown(page)) == [["detect", "$s", "--out", "x"], ["info", "x"]]
+    assert list(shown(page)) == [["detect", "$s", "--out", "x"], ["doctor", "--brief", "x"]]

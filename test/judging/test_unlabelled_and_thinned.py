@@ -57,7 +57,7 @@ def test_a_set_without_labels_is_refused_with_ways_out():
     a, b = box_set(1, "real"), box_set(2, "sim")
     bare = replace(a, objects=Objects.empty())
     with pytest.raises(
-        SimjudgeError, match=r"real: holds no labelled object.*--from-predictions 0.5.*simjudge objects"
+        SimjudgeError, match=r"real: holds no labelled object.*--from-predictions 0.5.*simjudge robot objects"
     ):
         compare_sets(bare, b, SETTINGS)
 

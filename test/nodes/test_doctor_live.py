@@ -129,7 +129,7 @@ def test_whole_robot_has_what_a_recording_needs(graph):
         "messages": rows["/front/image_raw"]["messages"],
     }
     assert 5 < rows["/odom"]["messages"] < 60
-    assert "simjudge replay drive --scene lab" in said
+    assert "simjudge sim replay drive --scene lab" in said
     assert "simjudge_doctor_" not in said
 
 

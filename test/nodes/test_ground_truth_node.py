@@ -1,4 +1,4 @@
-"""ground_truth_node on real DDS: the labels of `simjudge convert --simulator`, names that come late, losses."""
+"""ground_truth_node on real DDS: the labels of `simjudge data convert --simulator`, names that come late, losses."""
 
 import json
 import signal

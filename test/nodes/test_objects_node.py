@@ -1,4 +1,4 @@
-"""objects_node on real DDS: the same numbers as `simjudge objects`, frames without a partner counted, a clean end."""
+"""objects_node on real DDS: the same numbers as `simjudge robot objects`, lone frames counted, a clean end."""
 
 from collections import Counter
 from dataclasses import replace

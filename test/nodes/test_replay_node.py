@@ -1,4 +1,4 @@
-"""replay_node on real DDS: the images of `simjudge replay`, live; what cannot be replayed is counted and said."""
+"""replay_node on real DDS: the images of `simjudge sim replay`, live; what cannot be replayed is counted and said."""
 
 import os
 

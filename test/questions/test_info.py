@@ -1,4 +1,4 @@
-"""`simjudge info`, as a person runs it."""
+"""`simjudge doctor --brief`, as a person runs it."""
 
 from pathlib import Path
 

@@ -17,7 +17,7 @@ from simjudge.ros.description import parse_arguments
 from simjudge.ros.graphs import GRAPHS
 from simjudge.ros.node_interfaces import NODES
 
-LINE = re.compile(r"^(?:simjudge run|ros2 launch simjudge) +(\w+)(?:\.launch\.py)? +(.*:=.*)$")
+LINE = re.compile(r"^(?:simjudge ros run|ros2 launch simjudge) +(\w+)(?:\.launch\.py)? +(.*:=.*)$")
 
 
 def documented():

@@ -1,4 +1,4 @@
-"""Ctrl-C in the middle of a run, under `simjudge run` and under the real launch: what was published is recorded."""
+"""Ctrl-C in the middle of a run, under `simjudge ros run` and under the real launch: what was published is recorded."""
 
 import time
 

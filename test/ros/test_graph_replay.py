@@ -163,7 +163,7 @@ def test_pose_noise():
     [
         (["/cam"], {}, SimjudgeError, "holds no poses"),
         (["/odom"], {}, SimjudgeError, "one camera_info to make frames for is needed; it holds none"),
-        (["/odom"], {"trigger": "image"}, SimjudgeError, "holds no images to make frames for; simjudge replay makes"),
+        (["/odom"], {"trigger": "image"}, SimjudgeError, "holds no images to make frames for; simjudge sim replay"),
         (["/odom", "/amcl", "/cam"], {}, SimjudgeError, "several topics of poses; choose one with --poses TOPIC"),
         (["/odom", "/cam", "/other"], {}, SimjudgeError, "several image topics"),
         (["/odom", "/cam"], {"pose_type": "tf"}, UsageError, "pose_type:=tf: /odom of "),

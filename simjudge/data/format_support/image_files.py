@@ -434,7 +434,7 @@ class Format:
     """A data format.
 
     Attributes:
-        name: one word, for `--to`, for `simjudge info` and in saved results.
+        name: one word, for `--to`, for `simjudge doctor --brief` and in saved results.
         title: what people call the format, as in the table of docs/reference/formats.md.
         holds: a phrase for messages that say what can be given, such as "a YOLO folder or data.yaml".
         sniff: tells whether a file or folder is of this format. Costs little, and never claims what is not its own.

@@ -383,5 +383,5 @@ def _kinship(topic: str, near: str) -> int:
 def _ambiguous(where: str, role: TopicRole, found: list[str]) -> str:
     flag = role.option.replace(" ", "-")
     here = "--image-topic (compare: --a-image-topic, --b-image-topic), or take it out with " if role is _IMAGE else ""
-    choose = f"choose one with {here}'simjudge convert IN OUT --{flag} TOPIC'"
+    choose = f"choose one with {here}'simjudge data convert IN OUT --{flag} TOPIC'"
     return f"{where}: several {role.what} topics; {choose}: {', '.join(sorted(found))}"

@@ -121,7 +121,8 @@ def describe_unfinished(folder: Path) -> list[str]:
         size = sum(file.stat().st_size for file in storage_files(place)) / 1e6
         name = storage_files(place)[0].name
         lines.append(
-            f"note: {place} holds {size:.1f} MB of {name}, whose recording was killed; 'simjudge recover {place}' reads"
+            f"note: {place} holds {size:.1f} MB of {name}, whose recording was killed; 'simjudge data recover {place}'"
+            " reads"
             " it, or remove it"
         )
     return lines
@@ -253,7 +254,7 @@ class LiveFile(LiveRecording):
         except (SimjudgeError, OSError) as error:
             self.abort()
             kept = self._place.keep()
-            what = f"kept in {kept}: 'simjudge recover {kept}' makes a whole recording of it" if kept else "lost"
+            what = f"kept in {kept}: 'simjudge data recover {kept}' makes a whole recording of it" if kept else "lost"
             said = f"{self.path}: {self.trouble}" if self.trouble else str(error)
             raise SimjudgeError(f"{said}; what was recorded is {what}") from error
         finally:
@@ -351,7 +352,7 @@ def _keep(live: LiveRecording, place: UnfinishedRecording) -> str:
     kept = place.keep() if count else None
     if kept is None:
         return "nothing was recorded"
-    return f"what was recorded is kept in {kept}: 'simjudge recover {kept}' makes a whole recording of it"
+    return f"what was recorded is kept in {kept}: 'simjudge data recover {kept}' makes a whole recording of it"
 
 
 _JOURNAL = "-journal"  # End of the name of the file in which sqlite keeps what a killed writer had begun to change

@@ -1,4 +1,4 @@
-"""The same objects in a real and a virtual camera, while their frames come: the numbers of `simjudge objects`.
+"""The same objects in a real and a virtual camera, while their frames come: the numbers of `simjudge robot objects`.
 
 The newest pairs of frames are kept, and objects are followed through all of them anew for each summary: the functions
 are those of `simjudge.objects.camera_series`, so that the numbers are the same. Hu's moments, which take longest, are

@@ -1,4 +1,4 @@
-"""`simjudge calibrate`: what real devices tell of their noise and beams, as files for simulated ones."""
+"""`simjudge sim calibrate`: what real devices tell of their noise and beams, as files for simulated ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`simjudge calibrate depth` as a function: depth images of a standing scene make a depth camera."""
+"""`simjudge sim calibrate depth` as a function: depth images of a standing scene make a depth camera."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`simjudge calibrate imu` and `noise` as functions, with their plots, and the table of `simjudge calibrate lidar`."""
+"""`simjudge sim calibrate imu` and `noise` as functions, with their plots, and the table of `lidar`."""
 
 from __future__ import annotations
 

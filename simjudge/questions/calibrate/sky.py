@@ -1,4 +1,4 @@
-"""`simjudge calibrate sky` as a function: pictures tell cloud cover, sun and fog, which a scene's file then has."""
+"""`simjudge sim calibrate sky` as a function: pictures tell cloud cover, sun and fog, which a scene's file then has."""
 
 from __future__ import annotations
 
@@ -147,8 +147,8 @@ def calibrate_sky(  # noqa: PLR0913 - the options of the command
         out: the scene's file to write, x.yaml; it extends `scene`.
         scene: a scene with sun and sky (a gradient or one colour).
         camera: of the pictures.
-        vehicle, mount: as in `simjudge render`.
-        poses: "path" or a file, as in `simjudge render`. By default along the scene's course; without one, all around
+        vehicle, mount: as in `simjudge sim render`.
+        poses: "path" or a file, as in `simjudge sim render`. Default: along the scene's course; without one, all around
             from the middle of its area.
         seed: of the scene.
         overwrite: replace a file that something else wrote.
@@ -252,7 +252,7 @@ class _BaseScene:
         """The text of the scene's file."""
         shipped = self.given if not Path(self.given).exists() else os.path.relpath(self.path, folder)
         notes = "".join(f"# {note}\n" for note in estimate.notes)
-        head = f"{_OWN}{name}, by the peaks of hue, saturation and value: simjudge calibrate sky.\n{notes}"
+        head = f"{_OWN}{name}, by the peaks of hue, saturation and value: simjudge sim calibrate sky.\n{notes}"
         return head + yaml.safe_dump({"extends": shipped, **changes}, sort_keys=False, default_flow_style=None)
 
 

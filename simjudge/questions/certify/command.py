@@ -1,4 +1,4 @@
-"""`simjudge certify RESULT... --out DIR`: results as a dossier that others can check."""
+"""`simjudge report --dossier RESULT... --out DIR`: results as a dossier that others can check."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def describe_inputs(result: Result, losses: Losses) -> list[CertifiedInput]:
 
 
 def _rendering(path: Path, name: str, losses: Losses) -> RenderingOrigin | None:
-    """Read the file that `simjudge render` put beside a set."""
+    """Read the file that `simjudge sim render` put beside a set."""
     record = render_record_path(path)
     try:
         content = record.read_bytes()

@@ -73,13 +73,13 @@ HEADINGS = (
     ),
     Heading(
         "Sensitivity analysis",
-        "Nothing by itself. simjudge sweep (thresholds, patch sizes) and simjudge explain (causes) are made for it.",
+        "Nothing by itself. simjudge compare --sweep (theta, patch) and simjudge explain (causes) are made for it.",
         "How results change with the simulation's own parameters.",
     ),
     Heading(
         "Validation: measure of performance and goodness of fit",
         "IoU of each object, and W1 between its distributions in like contexts (arXiv 2208.01022, Algorithm 1).",
-        "Measures of the vehicle's behaviour; simjudge compare-drives has some.",
+        "Measures of the vehicle's behaviour; simjudge robot drives has some.",
     ),
     Heading(
         "Validation: accuracy that is required",

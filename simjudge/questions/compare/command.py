@@ -1,4 +1,4 @@
-"""`simjudge compare A B` and `simjudge sweep A B`, and the gates (`--fail-on`, `--require`) of every verdict."""
+"""`simjudge compare A B`, with `--sweep` too, and the gates (`--fail-on`, `--require`) of every verdict."""
 
 from __future__ import annotations
 

@@ -339,7 +339,7 @@ def _ways_to_change(result: Result) -> str:
 
 def _ways_to_cover(result: Result) -> str:
     poses = ": simjudge cover searches the poses for that in a scene" if result.header.parameters.compares_boxes else ""
-    return f"{poses}. simjudge sweep shows whether a lower --theta or a smaller --patch finds contexts in common"
+    return f"{poses}. simjudge compare --sweep shows if a lower --theta or smaller --patch finds contexts in common"
 
 
 def _round_up(count: float) -> int:

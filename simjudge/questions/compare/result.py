@@ -190,7 +190,7 @@ class ComparisonResult(ShownResult):
 
 
 class SweepResult(ShownResult):
-    """How the answer depends on theta and on the patch. Printing it gives the table of `simjudge sweep`."""
+    """How the answer depends on theta and on the patch. Printing it gives the table of `simjudge compare --sweep`."""
 
     @property
     def meaning(self) -> str:

@@ -74,7 +74,7 @@ def write_cover_page(found: CoverResult, frames: FrameSet, folder: Path) -> None
             kit.figure(FigureEmbedder().embed(coverage_figure(found)), width_px=760),
             kit.note(
                 "O_A is the share of A's contexts in the overlap, as in a comparison. The chosen pictures are "
-                "rendered; their labels are measured. The random ones are those of simjudge render with the same seed, "
+                "rendered; their labels are measured. Random ones are those of simjudge sim render by the same seed, "
                 "by the labels that they would have."
             ),
         ),

@@ -63,7 +63,7 @@ PICTURES, POSES = "pictures", "poses.csv"
 
 
 def write_poses(path: Path, poses: Sequence[Candidate], ranks: Sequence[int], rate: float) -> None:
-    """Write poses of the optical frame as `simjudge render --mount optical --poses FILE` reads them.
+    """Write poses of the optical frame as `simjudge sim render --mount optical --poses FILE` reads them.
 
     `rate`: pictures a second, for the stamps.
     """

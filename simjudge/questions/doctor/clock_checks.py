@@ -221,7 +221,7 @@ def _stamps_filled_in(survey: RecordingSurvey, streams: Sequence[TopicSurvey]) -
         limit,
         good=not empty,
         note=note,
-        mend=f"simjudge convert {quoted(survey.recording.path)} stamped.mcap",
+        mend=f"simjudge data convert {quoted(survey.recording.path)} stamped.mcap",
     )
 
 
@@ -295,7 +295,7 @@ def _clock_line(survey: RecordingSurvey, worst: str, off: float) -> str:
     """For images, the replay that takes the difference out; else what sets the clock of the robot's computer."""
     if any(topic.name == worst for topic in survey.of_type(IMAGE, COMPRESSED_IMAGE)):
         path = quoted(survey.recording.path)
-        return f"simjudge replay {path} --scene lab --camera reference --time-offset {-off:.3f} --out replayed.mcap"
+        return f"simjudge sim replay {path} --scene lab --camera reference --time-offset {-off:.3f} --out replayed.mcap"
     return "chronyc tracking && sudo chronyc makestep"
 
 

@@ -200,7 +200,7 @@ QUESTIONS = (
             TREE: "the mount of the car's file",
             FRAME_IDS: "frames by guess",
         },
-        "simjudge replay {path} --scene lab --camera reference{poses} --out replayed.mcap",
+        "simjudge sim replay {path} --scene lab --camera reference{poses} --out replayed.mcap",
     ),
     Question(
         "objects",
@@ -215,7 +215,7 @@ QUESTIONS = (
             MOUNT: "no horizon from the transforms",
             IMAGE_SIZE: "series of two sizes",
         },
-        "simjudge objects {path} VIRTUAL --out result",
+        "simjudge robot objects {path} VIRTUAL --out result",
         # Of a recording the times of its messages will do; pictures in a folder have none.
         (STAMPS,),
     ),
@@ -235,7 +235,7 @@ QUESTIONS = (
         "watch live",
         (RECORDING, IMAGES, ENCODING),
         {LABELS: "a detector alone, no gap to a reference", **_TIMES, FRAME_IDS: "no place in RViz"},
-        "simjudge run detect bag:={path} model:={model} watch:=true",
+        "simjudge ros run detect bag:={path} model:={model} watch:=true",
     ),
     Question(
         "drive",

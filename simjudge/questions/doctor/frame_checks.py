@@ -306,7 +306,7 @@ def _poses(survey: RecordingSurvey, near: str) -> tuple[RecordedPoses | None, li
             troubles.append(str(error).removeprefix(f"{path}: "))
             continue
         return poses, _pose_findings(survey, poses)
-    mend = f"simjudge replay {quoted(path)} --scene lab --camera reference --poses {next(iter(topics))}"
+    mend = f"simjudge sim replay {quoted(path)} --scene lab --camera reference --poses {next(iter(topics))}"
     found = Finding.measured(
         POSES,
         next(iter(topics)),
@@ -328,7 +328,7 @@ def _pose_findings(survey: RecordingSurvey, poses: RecordedPoses) -> list[Findin
         f"{count} of {trajectory.child_frame_id or 'a body'} in {trajectory.frame_id}, "
         f"{(stamp[-1] - stamp[0]) / 1e9:.1f} s, {length:.1f} m"
     )
-    begin = f"simjudge replay {quoted(path)} --scene lab --camera reference --poses {poses.topic}"
+    begin = f"simjudge sim replay {quoted(path)} --scene lab --camera reference --poses {poses.topic}"
     mend = f"{begin} --skip-gaps --out replayed.mcap"
     good = count > 1 and not lost
     note = poses.losses.lines()[0] if lost else "one pose is no motion"
@@ -366,7 +366,8 @@ def _coverage(
         f"{_COVERED:.0%}, poses at most 0.5 s apart",
         good=share >= _COVERED,
         note=_uncovered(stamp, inside),
-        mend=f"simjudge replay {quoted(survey.recording.path)} --scene lab --camera reference --poses {poses.topic} "
+        mend=f"simjudge sim replay {quoted(survey.recording.path)} --scene lab --camera reference"
+        f" --poses {poses.topic} "
         "--skip-gaps --out replayed.mcap",
     )
 
@@ -422,7 +423,7 @@ def _optical(survey: RecordingSurvey, camera: TopicSurvey, pose: Pose) -> Findin
         f"below {_UPWARD:g} (REP 103)",
         good=upward < _UPWARD,
         note="a body's frame (x ahead), not an optical one (z ahead)",
-        mend=f"simjudge replay {quoted(survey.recording.path)} --scene lab --camera reference --mount "
+        mend=f"simjudge sim replay {quoted(survey.recording.path)} --scene lab --camera reference --mount "
         f"{','.join(f'{value:.4g}' for value in pose.position)} --out replayed.mcap",
     )
 

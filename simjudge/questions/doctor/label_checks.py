@@ -116,7 +116,7 @@ def _rows(found: FoundLabels) -> list[Finding]:
 
 
 def _convert_line(path: Path, found: FoundLabels) -> str:
-    line = f"simjudge convert {quoted(path)} labelled.mcap --simulator "
+    line = f"simjudge data convert {quoted(path)} labelled.mcap --simulator "
     if found.form == "things":
         return f"{line}my_bodies.yaml   # a copy of config/simulators/{found.simulator}.yaml that names your bodies"
     line += found.simulator
@@ -138,7 +138,7 @@ def live_line(found: FoundLabels, live: Mapping[str, str]) -> str:
         words.append("classes:=1=car   # your numbers and names")
     if found.form == "things":
         words.append(f"  # a copy of config/simulators/{found.simulator}.yaml that names your bodies")
-    return f"simjudge run label {' '.join(words)}"
+    return f"simjudge ros run label {' '.join(words)}"
 
 
 _SCANS = 20
@@ -158,9 +158,9 @@ def check_labels(
         why = trouble or "no pictures"
         return [Finding.unknown(check, why) for check in (LABELS, LABELS_FIT, PREDICTIONS, PREDICTIONS_FIT)]
     shell = quoted(path)
-    join = kitti_rows_note(path)[1] or f"simjudge info {shell}"
+    join = kitti_rows_note(path)[1] or f"simjudge doctor --brief {shell}"
     if tolerance_s is not None:
-        join = f"simjudge convert {shell} joined.mcap --label-tolerance {tolerance_s:g}"
+        join = f"simjudge data convert {shell} joined.mcap --label-tolerance {tolerance_s:g}"
     found = [_labels(path, frames), _fit(LABELS_FIT, "label", frames, join), _predictions(frames, shell)]
     again = _detect(frames, shell)
     return [*found, _fit(PREDICTIONS_FIT, "detection", frames, again)]
@@ -170,7 +170,7 @@ def _labels(path: Path, frames: FrameSet) -> Finding:
     shell = quoted(path)
     labelled, count = int(frames.labelled.sum()), len(frames)
     if not labelled and frames.semantic is None:
-        mend = f"simjudge convert {shell} labelled.mcap --labels labels_of_an_annotation_tool"
+        mend = f"simjudge data convert {shell} labelled.mcap --labels labels_of_an_annotation_tool"
         return Finding.missing(LABELS, "no ground truth: label the pictures with any tool, then join", mend)
     form = _form(frames)
     share = f"{labelled} of {count} pictures, {_things(frames.objects, frames)}"
@@ -184,7 +184,7 @@ def _labels(path: Path, frames: FrameSet) -> Finding:
         "at least one object",
         good=something,
         note=rows or note,
-        mend=mend or f"simjudge info {shell}",
+        mend=mend or f"simjudge doctor --brief {shell}",
     )
 
 
@@ -264,7 +264,7 @@ def check_clouds(path: Path, topic: str | None, clouds: CloudSet | None, about: 
                 "every check",
                 good=False,
                 note=note,
-                mend=f"simjudge info {shell}",
+                mend=f"simjudge doctor --brief {shell}",
             ),
         ]
     for contract in contracts:
@@ -279,7 +279,7 @@ def check_clouds(path: Path, topic: str | None, clouds: CloudSet | None, about: 
                 "no check fails",
                 good=contract.passed,
                 note="; ".join(bad),
-                mend=f"simjudge check lidar {shell}{option}",
+                mend=f"simjudge sim check lidar {shell}{option}",
             )
         )
     return [*found, *_boxes(path, clouds, about)]
@@ -327,7 +327,7 @@ def _boxes(path: Path, clouds: CloudSet | None, about: str) -> list[Finding]:
         unknown = [Finding.unknown(colour, "scans are read without boxes", about) for colour in (BOXES, FOUND_BOXES)]
         return [Finding.missing(BOXES, rows, mend, about), unknown[1]] if rows else unknown
     shell = quoted(path)
-    convert = f"simjudge convert {shell} clouds --to kitti"
+    convert = f"simjudge data convert {shell} clouds --to kitti"
     detect = f"simjudge detect {shell} --model lidar_cuboids --out found.mcap"
     by_hand, no_run = "no cuboids: label the clouds with a tool that takes KITTI", "no detector has run on the clouds"
     labels, found = Finding.missing(BOXES, by_hand, convert, about), Finding.missing(FOUND_BOXES, no_run, detect, about)

@@ -75,7 +75,7 @@ QUESTION = Question(
         PAIRS: "simulated trials cannot sharpen a real mean",
         STATES: "no map of where the simulation misleads",
     },
-    "simjudge compare-policies {path} --out result",
+    "simjudge robot policies {path} --out result",
 )
 FEWEST_POLICIES = 4
 """The best order of four has p = 1 / 24; of three 1 / 6."""
@@ -177,7 +177,7 @@ def _set_times(path: Path, frames: FrameSet | None, clouds: CloudSet | None) -> 
     else:
         out.append(Finding.missing(POSES, "a data set without poses"))
     readable = frames is not None or clouds is not None
-    played = f"simjudge convert {quoted(path)} played.mcap" if readable else ""
+    played = f"simjudge data convert {quoted(path)} played.mcap" if readable else ""
     note = "a data set; as a recording it can be played" if readable else "bare scans, which no recording is made of"
     return [
         *out,

@@ -1,4 +1,4 @@
-"""`simjudge compare-drives REAL... -- SIM... --out DIR`: does the simulated car drive like the real one?"""
+"""`simjudge robot drives REAL... -- SIM... --out DIR`: does the simulated car drive like the real one?"""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def engine_cards(
     """Measure engines and write their cards as one page.
 
     Args:
-        engines: names, as `simjudge info engines` lists them, or package.module:Class.
+        engines: names, as `simjudge doctor --brief engines` lists them, or package.module:Class.
         out: folder for the page and card.json.
         photographs: pictures that are rendered for the gap to the photographs; 0 for none.
         log: receives lines that a person should read.

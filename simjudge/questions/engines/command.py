@@ -1,4 +1,4 @@
-"""`simjudge engines compare SCENE`: two engines side by side, on one page."""
+"""`simjudge sim engines compare SCENE`: two engines side by side, on one page."""
 
 from __future__ import annotations
 

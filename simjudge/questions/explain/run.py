@@ -164,7 +164,7 @@ def explain(  # noqa: PLR0913 - the options of the command
             explanation that was stopped goes on there.
         settings: all settings at once; keywords change single ones.
         camera: that B was rendered through: a file or a name. With `scene`, lens, resolution, motion and lighting are
-            tried too: B, which `simjudge render` or `simjudge replay` wrote, is rendered again.
+            tried too: B, which `simjudge sim render` or `simjudge sim replay` wrote, is rendered again.
         scene: that B was rendered from: a file or a name.
         a_camera: A's camera: a file, a name or a calibration; None: the camera_info of A's recording tells its lens.
         detector: a loaded detector; None: that of the settings.

@@ -1,4 +1,4 @@
-"""`simjudge objects REAL VIRTUAL --out DIR`: a real and a virtual sensor compared by the same objects."""
+"""`simjudge robot objects REAL VIRTUAL --out DIR`: a real and a virtual sensor compared by the same objects."""
 
 from __future__ import annotations
 

@@ -568,7 +568,7 @@ def _picture(result: ObjectResult, picture: PictureFileFields) -> Markup:
     file = picture.file
     path = result.folder / PICTURES / file
     if Path(file).name != file or not path.is_file():
-        raise SimjudgeError(f"{path}: is missing; run simjudge objects again")
+        raise SimjudgeError(f"{path}: is missing; run simjudge robot objects again")
     pixels = shrunk(decode_image(path.read_bytes(), str(path)), _WIDEST_PX)
     # Maps have few colours and sharp edges: PNG is smaller and exact there.
     png, jpeg = encode_png(pixels), encode_jpeg(pixels, 85)

@@ -219,8 +219,8 @@ def is_object_result(folder: Path) -> bool:
 def load_object_result(folder: Path) -> ObjectResult:
     """Read a result folder of the second judge."""
     if not is_object_result(folder):
-        raise SimjudgeError(f"{folder}: holds no {OBJECTS}; run simjudge objects first")
-    content = read_checked(folder / OBJECTS, ObjectsFile, "result of simjudge objects")
+        raise SimjudgeError(f"{folder}: holds no {OBJECTS}; run simjudge robot objects first")
+    content = read_checked(folder / OBJECTS, ObjectsFile, "result of simjudge robot objects")
     # With what a file need not say.
     return ObjectResult(folder.resolve().name, folder, ObjectsFile.model_validate(content).model_dump())
 
@@ -241,9 +241,9 @@ def save_object_result(
 
 def read_series(path: Path, rows: int) -> list[SeriesPair]:
     """Read series.parquet."""
-    row, time, real, virtual = read_columns(path, _SERIES_COLUMNS, "run simjudge objects again").values()
+    row, time, real, virtual = read_columns(path, _SERIES_COLUMNS, "run simjudge robot objects again").values()
     if not np.isin(row, np.arange(rows)).all() or (np.diff(row) < 0).any() or not np.isfinite(time).all():
-        raise SimjudgeError(f"{path}: does not belong to the rows of {OBJECTS}; run simjudge objects again")
+        raise SimjudgeError(f"{path}: does not belong to the rows of {OBJECTS}; run simjudge robot objects again")
     ends = np.searchsorted(row, np.arange(rows + 1))
     cuts = [slice(begin, end) for begin, end in pairwise(ends)]
     return [SeriesPair(time[cut], real[cut], virtual[cut]) for cut in cuts]

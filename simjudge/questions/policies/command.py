@@ -1,4 +1,4 @@
-"""`simjudge compare-policies REAL [SIM]` and `simjudge watch-policies FILE`: does the simulator predict the robot?"""
+"""`simjudge robot policies REAL [SIM]`, with `--follow` too: does the simulator predict the robot?"""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def compare_policies(
     for line in result.lines:
         print_note(line)
     print_result_place(out)
-    gate.finish("simjudge compare-policies", [compared_policies(result.saved)], result.losses)
+    gate.finish("simjudge robot policies", [compared_policies(result.saved)], result.losses)
     exit_if_lost(result.losses)
 
 

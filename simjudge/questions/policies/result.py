@@ -154,8 +154,8 @@ _CERTAINTY = [field.name for field in fields(Certainty)]
 def load_policies(folder: Path) -> SavedPolicies:
     """Read a result folder of a comparison of policies."""
     if not (folder / POLICIES).is_file():
-        raise SimjudgeError(f"{folder}: holds no {POLICIES}; run simjudge compare-policies first")
-    content = read_checked(folder / POLICIES, PoliciesFile, "result of simjudge compare-policies")
+        raise SimjudgeError(f"{folder}: holds no {POLICIES}; run simjudge robot policies first")
+    content = read_checked(folder / POLICIES, PoliciesFile, "result of simjudge robot policies")
     return SavedPolicies(folder.resolve().name, PoliciesFile.model_validate(content).model_dump(), folder)
 
 

@@ -347,7 +347,7 @@ def _of_drive(path: Path, outcome: str, rename: Mapping[str, str], *, real: bool
         value = {FINISHED: float(finished), CLEAN: float(finished and not how["touched"]), PROGRESS: share}[outcome]
         pair = f"{task} seed {content['seed']}"
     except (KeyError, TypeError, ValueError) as error:
-        raise SimjudgeError(f"{path}: is not what simjudge drive writes ({error!r})") from error
+        raise SimjudgeError(f"{path}: is not what simjudge sim drive writes ({error!r})") from error
     return StreamedTrial(Path(policy).stem, task, real, value, pair=pair)
 
 

@@ -76,7 +76,7 @@ class WatchedTrials:
 
 def load_watch(folder: Path) -> WatchedTrials:
     """Read a result folder of watch-policies."""
-    content = read_checked(folder / POLICY_WATCH, PolicyWatchFile, "result of simjudge watch-policies")
+    content = read_checked(folder / POLICY_WATCH, PolicyWatchFile, "result of simjudge robot policies --follow")
     return WatchedTrials(folder.resolve().name, PolicyWatchFile.model_validate(content).model_dump())
 
 

@@ -1,4 +1,4 @@
-"""`simjudge reconstruct SURVEY SCENE`: a scene from a survey cloud."""
+"""`simjudge sim reconstruct SURVEY SCENE`: a scene from a survey cloud."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`simjudge reconstruct` as a function: a survey cloud becomes a scene of meshes."""
+"""`simjudge sim reconstruct` as a function: a survey cloud becomes a scene of meshes."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Reconstruction(ShortRepr):
     """A scene from a survey.
 
     Attributes:
-        scene: path of the scene's file, for `simjudge render`, `replay` and `drive`.
+        scene: path of the scene's file, for `simjudge sim render`, `replay` and `drive`.
         things: what stands on the ground.
         ground: its heights.
         lost: names of labelled things that too few points hit to give them a shape.

@@ -1,4 +1,4 @@
-"""`simjudge compare-tracks REAL... -- SIM... --out DIR`: does the tracker do as in reality?"""
+"""`simjudge robot tracks REAL... -- SIM... --out DIR`: does the tracker do as in reality?"""
 
 from __future__ import annotations
 

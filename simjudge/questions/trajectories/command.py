@@ -1,4 +1,4 @@
-"""`simjudge compare-trajectories REAL... -- SIM... --out DIR`: does the localization err as in reality?"""
+"""`simjudge robot trajectories REAL... -- SIM... --out DIR`: does the localization err as in reality?"""
 
 from __future__ import annotations
 

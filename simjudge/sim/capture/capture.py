@@ -1,6 +1,6 @@
 """A camera in a scene: from an engine, by exposures of instants or of timed rays, to labelled frames.
 
-`simjudge render`, `replay`, `drive`, `engines compare`, `sim_node` and `replay_node` all take their frames from
+`simjudge sim render`, `replay`, `drive`, `engines compare`, `sim_node` and `replay_node` all take their frames from
 `Capture`. What differs between them is the `FrameExposure`: where the camera and the bodies are during a frame.
 
 Everything random in an image follows from the seed and the frame's name: the same call gives the same bytes.

@@ -206,7 +206,7 @@ class RenderRecord:
 
 
 def read_render_record(path: Path, frames: FrameSet, camera: Camera) -> RenderRecord:
-    """Read how a set was rendered, from the file that `simjudge render` or `simjudge replay` wrote beside it."""
+    """Read how a set was rendered, from the file that `simjudge sim render` or `replay` wrote beside it."""
     rendered, replayed = render_record_path(path), replay_record_path(path)
     if rendered.is_file():
         return _of_rendering(rendered, _read(rendered), frames, camera)

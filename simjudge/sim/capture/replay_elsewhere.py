@@ -64,7 +64,7 @@ class PinholeCamera:
     size: tuple[int, int]  # width and height, pixels
     focal: tuple[float, float]  # pixels, across and down
     centre: tuple[float, float]  # the principal point, pixels, (0, 0) at the middle of the first pixel
-    bend: bool  # whether the camera's lens is no pinhole: `simjudge filter --lens` bends the pictures afterwards
+    bend: bool  # whether the camera's lens is no pinhole: `simjudge data filter --lens` bends the pictures afterwards
 
     @classmethod
     def of(cls, camera: Camera) -> PinholeCamera:
@@ -173,7 +173,7 @@ def _notes(simulator: str, asked: PinholeCamera, camera: Camera) -> list[str]:
             f" show things up to {miss:.1f} px elsewhere."
         )
     if camera.steps:
-        notes.append(f"Noise, blur and colours of {camera.name} are not the simulator's: 'simjudge filter --camera'.")
+        notes.append(f"Noise, blur, colours of {camera.name} are not the simulator's: 'simjudge data filter --camera'.")
     return notes
 
 

@@ -171,7 +171,7 @@ Written by simjudge @VERSION@. Needs PyChrono (core and sensor), NumPy and Pillo
 * The poses are of the recording's fixed frame @FRAME@. If that is not the system's world, write the files anew with
   --align.
 * FOLDER gets NAME.png for each frame and frames.json, which simjudge reads. NAME is the real frame's, so that pictures
-  pair. There are no labels in it: of things that stand where they stood, `simjudge convert FOLDER/frames.json OUT
+  pair. There are no labels in it: of things that stand where they stood, `simjudge data convert FOLDER/frames.json OUT
   --labels REAL` takes those of the real pictures; simjudge.bridge.chrono records true ones.
 * ADAPT marks what depends on your system: lights, and what moves in it.
 @NOTES@"""

@@ -284,7 +284,7 @@ def make_pilot(options: DriveOptions, setup: DriveSetup) -> Pilot:
         if not has_keys(sys.stdin.fileno()):
             raise UsageError(
                 "driver manual: keys come from a terminal or a pipe, and stdin is neither; run it in a"
-                " terminal, or by topics: simjudge run sim driver:=manual"
+                " terminal, or by topics: simjudge ros run sim driver:=manual"
             )
         return ManualPilot(setup.vehicle, Keyboard(sys.stdin.fileno()), _tell_on_terminal)
     if options.driver == STRAIGHT:

@@ -73,7 +73,7 @@ class ConeCourseEnvironment(gymnasium.Env[Observation, npt.NDArray[np.float32]])
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 10}  # noqa: RUF012 - as gymnasium declares it
 
-    def __init__(  # noqa: PLR0913 - the options of `simjudge drive`
+    def __init__(  # noqa: PLR0913 - the options of `simjudge sim drive`
         self,
         scene: str | Path = "lab",
         *,

@@ -184,7 +184,7 @@ def _plugin(entry: EntryPoint) -> EngineAvailability:
     except SimjudgeError as error:
         reason = str(error).removeprefix(f"engine {entry.name}: ")
         return EngineAvailability(entry.name, runs=False, lines=(package, reason))
-    return EngineAvailability(entry.name, runs=True, lines=(package, f"simjudge engines check {entry.name}"))
+    return EngineAvailability(entry.name, runs=True, lines=(package, f"simjudge sim engines check {entry.name}"))
 
 
 def _not_loaded(package: str, error: Exception) -> str:

@@ -208,7 +208,7 @@ def _mujoco_camera(camera: Camera) -> ExportedSensors:
     fx, fy, cx, cy = _focal_and_centre(calibration)
     width, height = camera.lens.size
     if any(calibration.distortion):
-        left_out = (*left_out, "the lens's distortion: MuJoCo has a pinhole; bend pictures by simjudge filter --lens")
+        left_out = (*left_out, "the lens's distortion: MuJoCo has a pinhole; bend them by simjudge data filter --lens")
     element = ET.Element(
         "camera",
         name=camera.name,
@@ -261,7 +261,7 @@ def _shot(camera: Camera) -> bool:
 
 def _unsaid_filters(camera: Camera, said: Iterable[str]) -> list[str]:
     names = [step.name for step in camera.steps if step.name not in {*said, "srgb"}]
-    return [f"filters: {', '.join(names)}; apply them to the pictures by simjudge filter --camera"] if names else []
+    return [f"filters: {', '.join(names)}; apply them to pictures by simjudge data filter --camera"] if names else []
 
 
 def _unsaid_times(camera: Camera) -> list[str]:

@@ -1,4 +1,4 @@
-"""The settings of `simjudge filter`, declared once (see `simjudge.core.settings`)."""
+"""The settings of `simjudge data filter`, declared once (see `simjudge.core.settings`)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Gains = tuple[float, float, float]
 
 
 def filter_record_path(out: Path) -> Path:
-    """Path of the file that says what `simjudge filter` did."""
+    """Path of the file that says what `simjudge data filter` did."""
     return out.with_name(f"{out.name}.filter.json")
 
 
@@ -128,4 +128,4 @@ class CloudWeatherSettings(Settings, panel="Weather in recorded clouds"):
 
 @dataclass(frozen=True, kw_only=True)
 class FilterCommandSettings(FilterSettings, CloudWeatherSettings):
-    """What `simjudge filter` can do."""
+    """What `simjudge data filter` can do."""

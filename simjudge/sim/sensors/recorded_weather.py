@@ -1,7 +1,7 @@
-"""Weather put before the lidar of recorded clouds: `simjudge filter IN OUT --weather SENSORS` as a function.
+"""Weather put before the lidar of recorded clouds: `simjudge data filter IN OUT --weather SENSORS` as a function.
 
 The weather, and what the lidar makes of weak echoes, stand in a sensor file. A recording keeps all other messages as
-they are, byte for byte; a folder of clouds keeps what `simjudge convert` keeps.
+they are, byte for byte; a folder of clouds keeps what `simjudge data convert` keeps.
 """
 
 from __future__ import annotations

@@ -6,7 +6,7 @@ With pytest, one test a check::
     def test_my_engine(check):
         check(MyEngine)
 
-`simjudge engines check package:Class` does the same and prints a table.
+`simjudge sim engines check package:Class` does the same and prints a table.
 """
 
 from __future__ import annotations

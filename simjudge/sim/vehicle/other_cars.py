@@ -41,9 +41,7 @@ def log_standing_cars(scene: Scene, log: Log) -> None:
     """Say that the cars of a scene stand, where physics does not run."""
     if scene.cars:
         names = ", ".join(car.name for car in scene.cars)
-        log(
-            f"{scene.name}: its cars ({names}) stand at their start; only simjudge drive and simjudge run sim move them"
-        )
+        log(f"{scene.name}: its cars ({names}) stand at their start; only simjudge sim drive and ros run sim move them")
 
 
 def _check_speed(scene: Scene, car: SceneCar, vehicle: Vehicle) -> None:

@@ -103,7 +103,7 @@ def test_one_file_that_cannot_get_its_name_is_kept_under_another(tmp_path, monke
         (tmp_path / name).write_text("mine")
     kept = tmp_path / f"r.unfinished{name[1:]}"
     said = "the disk is full" if trouble == "full" else "somebody else has written there"
-    with pytest.raises(SimjudgeError, match=f"{said}.*; what was recorded is kept in {kept}: 'simjudge recover"):
+    with pytest.raises(SimjudgeError, match=f"{said}.*; what was recorded is kept in {kept}: 'simjudge data recover"):
         recording.close()
     assert not [path for path in tmp_path.iterdir() if path.name.startswith(".")]
     found = recover(kept)

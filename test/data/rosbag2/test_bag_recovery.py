@@ -1,4 +1,4 @@
-"""What a recording leaves behind when the disk is full, its writer fails or is killed, and `simjudge recover`."""
+"""What a recording leaves behind when the disk is full, its writer fails or is killed, and `simjudge data recover`."""
 
 import os
 import re
@@ -87,7 +87,7 @@ def test_a_full_disk_keeps_what_was_recorded_under_the_name_that_is_said(tmp_pat
     assert ended.stderr.startswith(f"{tmp_path / name}: the disk is full")
     kept = Path(re.search(r"kept in (\S+):", ended.stderr)[1])
     assert [path.name for path in tmp_path.iterdir()] == [kept.name]  # nothing named is gone, nothing else is there
-    said = re.search(r"'(simjudge recover .*)'", ended.stderr)[1].split()
+    said = re.search(r"'(simjudge data recover .*)'", ended.stderr)[1].split()
     recovered = simjudge_command(*said[1:])
     assert recovered.returncode in (0, 3)
     out = tmp_path / f"a.recovered{Path(name).suffix}"
@@ -102,7 +102,7 @@ def test_a_killed_recording_is_named_by_the_next_one_and_can_be_recovered(tmp_pa
     assert record("kill", tmp_path / name).returncode == -9
     (left,) = find_unfinished(tmp_path)
     (line,) = describe_unfinished(tmp_path)
-    assert f"simjudge recover {left}'" in line
+    assert f"simjudge data recover {left}'" in line
     before = {path: path.read_bytes() for path in left.rglob("*.mcap")}
     ended = simjudge_command("recover", left)
     assert ended.returncode in (0, 3), ended.stderr

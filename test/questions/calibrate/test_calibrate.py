@@ -1,4 +1,4 @@
-"""`simjudge calibrate imu` as a person runs it, on a recording."""
+"""`simjudge sim calibrate imu` as a person runs it, on a recording."""
 
 from pathlib import Path
 from types import SimpleNamespace

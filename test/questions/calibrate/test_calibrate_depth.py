@@ -1,4 +1,4 @@
-"""`simjudge calibrate depth` as a person runs it, on images of a known depth camera, from a folder and a recording."""
+"""`simjudge sim calibrate depth` as it is run, on images of a known depth camera, from a folder and a recording."""
 
 import cv2
 import numpy as np

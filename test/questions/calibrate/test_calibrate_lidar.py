@@ -1,4 +1,4 @@
-"""`simjudge calibrate lidar` as a person runs it: on simulated turns in each format, and on real ones."""
+"""`simjudge sim calibrate lidar` as a person runs it: on simulated turns in each format, and on real ones."""
 
 import re
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""`simjudge calibrate noise` as a person runs it, on pictures whose noise is known."""
+"""`simjudge sim calibrate noise` as a person runs it, on pictures whose noise is known."""
 
 import re
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""`simjudge calibrate sky` as a person runs it, on pictures of a meadow under planted skies."""
+"""`simjudge sim calibrate sky` as a person runs it, on pictures of a meadow under planted skies."""
 
 import numpy as np
 import pytest

@@ -55,7 +55,7 @@ def made(verdict: str, classes: tuple[ResultEntry, ...] = (), paired: bool = Fal
         (made("too_few", verdict_reason="uneven_units"), "Record longer, at new places and of new things"),
         (made("too_few", verdict_reason="never_predicted"), "--rename"),
         (made("too_few", verdict_reason="few_draws"), "more --draws"),
-        (made("no_overlap"), "simjudge sweep shows whether a lower --theta or a smaller --patch"),
+        (made("no_overlap"), "simjudge compare --sweep shows whether a lower --theta or a smaller --patch"),
         (made("not_tested"), "without --draws 0"),
         (made("detector_fails"), "Take a detector that works on one of"),
         (

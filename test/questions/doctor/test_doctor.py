@@ -324,7 +324,7 @@ def test_of_a_cameras_topics_the_one_with_most_messages_is_looked_at(tmp_path, r
 
 
 def test_simulation_that_begins_at_zero_and_joint_states_without_a_frame_are_no_fault(tmp_path):
-    """As `simjudge drive` records them."""
+    """As `simjudge sim drive` records them."""
 
     def mutate(rows):
         topics = list(dict.fromkeys(topic for topic, *_ in rows if topic != "/cmd_vel"))

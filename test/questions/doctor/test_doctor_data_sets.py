@@ -43,7 +43,7 @@ def test_kitti_rows_beside_scans_are_named_and_nothing_is_converted_that_cannot_
     (row,) = (each for each in found.findings if each.check == names.BOXES)
     assert (row.verdict, row.note[:8]) == (names.MISSING, "1 files ")
     assert row.mend == f"python scripts/formula_drive.py {tmp_path} made"
-    assert not any(line.startswith("simjudge convert") for line in found.remedies)
+    assert not any(line.startswith("simjudge data convert") for line in found.remedies)
 
 
 def test_why_a_data_set_has_no_pictures_is_said_once(tmp_path):

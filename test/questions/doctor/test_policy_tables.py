@@ -16,7 +16,7 @@ def test_a_table_with_everything_answers_without_loss(tmp_path):
     found = diagnose(table(tmp_path, "policy,task,side,success,pair,x\n" + rows))
     answer = found.question("policies")
     assert (answer.answer, answer.losses) == ("yes", [])
-    assert found.command(answer).startswith("simjudge compare-policies ")
+    assert found.command(answer).startswith("simjudge robot policies ")
 
 
 @pytest.mark.parametrize(

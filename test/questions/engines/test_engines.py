@@ -1,4 +1,4 @@
-"""`simjudge info engines` and `simjudge engines compare`, as a person runs them."""
+"""`simjudge doctor --brief engines` and `simjudge sim engines compare`, as a person runs them."""
 
 import importlib.util
 import json

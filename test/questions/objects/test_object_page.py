@@ -251,7 +251,7 @@ def test_what_such_a_result_has_no_use_for_is_refused(tmp_path, folders, setting
 def test_a_picture_that_is_missing_or_elsewhere_is_refused(tmp_path):
     saved(tmp_path / "out", *MIXED, pictures=[PICTURE])
     (tmp_path / "out" / "pictures" / "occupancy_map.png").unlink()
-    with pytest.raises(SimjudgeError, match="is missing; run simjudge objects again"):
+    with pytest.raises(SimjudgeError, match="is missing; run simjudge robot objects again"):
         sj.report(tmp_path / "out", tmp_path / "page.html")
 
 

@@ -1,4 +1,4 @@
-"""`simjudge objects` and the report of its result, as a user runs them."""
+"""`simjudge robot objects` and the report of its result, as a user runs them."""
 
 import json
 import re

@@ -1,4 +1,4 @@
-"""`simjudge compare-policies` and `sj.compare_policies`, from tables to the page."""
+"""`simjudge robot policies` and `sj.compare_policies`, from tables to the page."""
 
 import json
 

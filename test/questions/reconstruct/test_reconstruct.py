@@ -1,4 +1,4 @@
-"""`simjudge reconstruct`: a known scene, surveyed by a simulated lidar and reconstructed, is the same to a lidar."""
+"""`simjudge sim reconstruct`: a known scene, surveyed by a lidar and reconstructed, is the same to a lidar."""
 
 import json
 import sys

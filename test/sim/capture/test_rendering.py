@@ -1,4 +1,4 @@
-"""`simjudge render` end to end: what is written, that a stopped run goes on to the byte, and what is refused."""
+"""`simjudge sim render` end to end: what is written, that a stopped run goes on to the byte, and what is refused."""
 
 import hashlib
 import json
@@ -195,7 +195,7 @@ def test_cars_of_a_scene_stand_at_their_start_drawn_and_labelled(place):
     (place / "poses.txt").write_text("1.5 -1 0 0.2 0 0 0 1")
     done = run(place, "tiny", "--poses", place / "poses.txt", "--mount", "body", "--out", place / "set")
     assert done.returncode == 0, done.stderr
-    assert "tiny: its cars (it, unseen) stand at their start; only simjudge drive" in done.stdout + done.stderr
+    assert "tiny: its cars (it, unseen) stand at their start; only simjudge sim drive" in done.stdout + done.stderr
     frames = read_set(place / "set")
     (left, top, right, bottom), focal = frames.objects.box[0], 48 / np.tan(np.radians(40))
     assert [frames.class_names[int(number)] for number in frames.objects.class_id] == ["car"]

@@ -175,7 +175,7 @@ def test_carlas_labels_are_the_boxes_of_its_instance_picture(recording):
 
 def test_notes_say_what_a_simulator_cannot_show(recording):
     notes = write("carla", recording, camera="art1").notes
-    assert any("simjudge filter" in note and "--lens" in note for note in notes)
+    assert any("simjudge data filter" in note and "--lens" in note for note in notes)
 
 
 def test_requests_that_make_no_sense(recording):

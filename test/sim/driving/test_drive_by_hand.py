@@ -1,4 +1,4 @@
-"""`simjudge drive --driver manual` in a pseudo-terminal: keys drive, all is recorded, the terminal stays whole."""
+"""`simjudge sim drive --driver manual` in a pseudo-terminal: keys drive, all is recorded, the terminal stays whole."""
 
 import os
 import pty

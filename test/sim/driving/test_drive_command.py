@@ -1,4 +1,4 @@
-"""`simjudge drive`: what it prints and writes, what it refuses, what Ctrl-C leaves."""
+"""`simjudge sim drive`: what it prints and writes, what it refuses, what Ctrl-C leaves."""
 
 import contextlib
 import json

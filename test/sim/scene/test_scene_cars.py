@@ -301,4 +301,4 @@ def test_cars_that_stand_because_no_physics_runs_are_named(tmp_path):
     assert lines == []
     log_standing_cars(read_scene(lab(tmp_path, leader=CAR, parked=CAR)), lines.append)
     (line,) = lines
-    assert line.startswith("cars: its cars (leader, parked) stand at their start; only simjudge drive")
+    assert line.startswith("cars: its cars (leader, parked) stand at their start; only simjudge sim drive")

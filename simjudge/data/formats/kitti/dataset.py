@@ -67,7 +67,7 @@ def read_kitti(path: Path, camera: int = CAMERA) -> FrameSet:
     content = _read_texts(path, camera)
     if not content.layout.images:
         held = ", ".join(f"image_{find_camera}" for find_camera in find_cameras(path))
-        remedy = f"choose one with --image-topic: {held}" if held else "'simjudge convert' takes its scans"
+        remedy = f"choose one with --image-topic: {held}" if held else "'simjudge data convert' takes its scans"
         raise SimjudgeError(f"{path}: holds no images of camera {camera}; {remedy}")
     frames = _frames(content)
     if camera == CAMERA:

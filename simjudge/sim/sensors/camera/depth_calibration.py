@@ -106,7 +106,7 @@ class DepthCalibration:
         width, height = self.size
         lines = [
             f"# Depth of {' '.join(self.name.split())}.",
-            f"# {self.frames} depth images of a standing scene, {width}x{height}, by simjudge calibrate depth.",
+            f"# {self.frames} depth images of a standing scene, {width}x{height}, by simjudge sim calibrate depth.",
             f"# Noise: constant {self.constant} m, quadratic {self.quadratic} 1/m; holes {self.holes}.",
             *(f"# {row}." for row in self.judged),
             *(f"# Note: {note}." for note in self.notes),

@@ -279,7 +279,7 @@ def physical_noise(
 ) -> AnyImage:
     """Photon noise (Poisson) and read noise: variance s1^2 I + s2^2, I the value, full scale 1.
 
-    1 / s1^2 electrons make full scale. `simjudge calibrate noise` measures both numbers.
+    1 / s1^2 electrons make full scale. `simjudge sim calibrate noise` measures both numbers.
 
     Args:
         image: (H, W, C), uint8 or floating point, linear light.

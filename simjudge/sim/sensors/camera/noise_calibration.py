@@ -204,7 +204,7 @@ class NoiseCalibration(ShortRepr):
     def _lines(self) -> Iterator[str]:
         width, height = self.size
         yield f"# Noise of {' '.join(self.name.split())}."
-        yield f"# {self.frames} pictures of a standing scene, {width}x{height}, by simjudge calibrate noise."
+        yield f"# {self.frames} pictures of a standing scene, {width}x{height}, by simjudge sim calibrate noise."
         yield f"# The pictures were read as {self.encoding}. Standard errors behind +-; full scale is 1."
         for channel, fit in self.fits.items():
             yield f"# {channel}: s1 {fit.s1:.5g} +- {fit.s1_error:.1g}, s2 {fit.s2:.5g} +- {fit.s2_error:.1g}"

@@ -185,7 +185,7 @@ class ImuCalibration(ShortRepr):
         series, last = self.series, max(allan.tau[-1] for allan in self.allan.values())
         count, seconds = len(series.stamp), f"{series.seconds:.0f}"
         yield f"# Noise of {' '.join(series.name.split())}."
-        yield f"# {count} readings in {seconds} s of standing, by simjudge calibrate imu: overlapping Allan deviation"
+        yield f"# {count} readings in {seconds} s, standing, by simjudge sim calibrate imu: overlapping Allan deviation"
         yield f"# up to {last:.4g} s. mean: what the gyroscope read. bias: deviation is b0, time is t_b in seconds;"
         yield "# they count as b0 / sqrt(t_b)."
         yield "imu:"

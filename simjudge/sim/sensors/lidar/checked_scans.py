@@ -162,7 +162,7 @@ class CheckOutcome:
 
 @dataclass(frozen=True)
 class LidarContract:
-    """A lidar's clouds held to what a spinning lidar is. It prints as the table of `simjudge check lidar`."""
+    """A lidar's clouds held to what a spinning lidar is. It prints as the table of `simjudge sim check lidar`."""
 
     name: str
     scans: int

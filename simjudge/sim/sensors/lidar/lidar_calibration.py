@@ -1,4 +1,4 @@
-"""`simjudge calibrate lidar` as a function: recorded turns become a sensor file, and its distance from them is told."""
+"""`simjudge sim calibrate lidar` as a function: recorded turns become a sensor file, and its distance to them."""
 
 from __future__ import annotations
 
@@ -214,7 +214,7 @@ def _ranges(measured: MeasuredLidar) -> tuple[float, float]:
 
 def _comments(source: Path, measured: Sequence[MeasuredLidar], notes: Sequence[Sequence[str]]) -> list[str]:
     turns = len(measured[0].turns)
-    told = f"estimated from {turns} turn{'s' * (turns > 1)} by simjudge calibrate lidar"
+    told = f"estimated from {turns} turn{'s' * (turns > 1)} by simjudge sim calibrate lidar"
     made = f"{_OWN.removeprefix('# ')}{source.name}, {told}."
     lines = [f"{made} `range` holds what was seen, not what the device can measure."]
     lines += [f"Not told by the data: {note}." for note in dict.fromkeys(note for said in notes for note in said)]

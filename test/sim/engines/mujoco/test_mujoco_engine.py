@@ -48,7 +48,7 @@ def picture(scene, engine=MujocoEngine, lens=LENS, rays=4):
 
 @pytest.mark.parametrize("centre", [(47.5, 31.5), (40.0, 35.25)])
 def test_the_exported_camera_sees_what_the_engine_sees(centre, tmp_path):
-    """`simjudge export camera --to mujoco`, loaded by MuJoCo, has the frustum that the engine renders through."""
+    """`simjudge sim export camera --to mujoco`, loaded by MuJoCo, has the frustum that the engine renders through."""
     file = tmp_path / "camera.yaml"
     file.write_text(
         "image_width: 96\nimage_height: 64\ncamera_name: home\ndistortion_model: plumb_bob\n"

@@ -181,7 +181,8 @@ class OdometryReader:
     def __init__(self, warn: Callable[[str], object]) -> None:
         self._warn = warn
         self._rows: deque[tuple[float, float, float, float, float, float]] = deque(maxlen=self._WINDOW)
-        self._count, self._frame = 0, CAR
+        self._count = 0
+        self._frame: str | None = CAR
 
     def state(self, message: Odometry) -> VehicleState:
         """The state with its velocity along the car's axes."""

@@ -286,7 +286,7 @@ def assemble_drive(
     losses.add("commands without a steering", name, blank)
     losses.add("poses without the speed that other poses have", name, int((~said).sum()))
     steering, throttle = commands.at(path.stamp)
-    return DriveLog(name, time, position, yaw, speed, steering, throttle, commands.unit, losses)[said]
+    return DriveLog(name, time, position, yaw, speed, steering, throttle, commands.unit, losses)[np.flatnonzero(said)]
 
 
 CAR, FIXED = "the car's frame", "the fixed frame"

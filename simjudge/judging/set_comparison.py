@@ -27,7 +27,7 @@ from simjudge.method.performance_model import PerformanceModel, fit_performance
 from simjudge.method.pool import ClassPair, Samples
 from simjudge.method.recording_pass import add_recordings
 from simjudge.method.recordings import RecordingShift, RecordingSides, RecordingSums
-from simjudge.method.verdicts import Verdict, finds_nothing
+from simjudge.method.verdicts import Scope, Verdict, finds_nothing
 
 
 @dataclass(frozen=True, repr=False)
@@ -171,7 +171,8 @@ class SetComparison(ShortRepr):
         self, comparisons: Comparisons, drawn: Drawn, number: int, margin: float
     ) -> tuple[dict[int, Certainty], Certainty]:
         """Judge the classes, and all classes together, at one threshold."""
-        tried, scope = sum(self.draws_made), self.units.scope
+        tried = sum(self.draws_made)
+        scope = self.units.scope if tried else Scope.UNKNOWN
         classes = [
             Evidence(
                 reduce_comparisons([one]).mean_w1,

@@ -61,7 +61,7 @@ def read_tub(path: Path) -> FrameSet:
         else:
             stamp[file] = _time(record)
             session[file] = str(record.get("_session_id") or "")
-    count_images_aside(path, stamp.keys() | unused, losses)
+    count_images_aside(path, {*stamp, *(picture for picture in unused if picture is not None)}, losses)
     if skipped:
         log.warning("%s: %d records are marked as deleted in the tub; left out", path, skipped)
     images, size = readable_images(list(stamp), losses)

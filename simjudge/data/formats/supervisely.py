@@ -64,7 +64,7 @@ def read_supervisely(path: str | Path) -> FrameSet:
     names = _frame_names(files)
     paths = [_picture(file) for file in files]
     for folder in dict.fromkeys(_set_folder(file) for file in files):
-        count_images_aside(folder / PICTURES, set(paths), losses)
+        count_images_aside(folder / PICTURES, {picture for picture in paths if picture is not None}, losses)
     for file, picture in zip(files, paths, strict=True):
         if picture is None and any(paths):
             losses.add(MISSING_PICTURE, str(file))

@@ -102,7 +102,7 @@ def load_span(stream: BinaryIO, span: Span) -> memoryview:
     return memoryview(data)
 
 
-def _check_inflation(shown: str, spans: Sequence[Span]) -> None:
+def _check_inflation(shown: Path, spans: Sequence[Span]) -> None:
     """Refuse a file whose chunks claim what no recording compresses to: reading through it would take hours."""
     stored, held = sum(span.stored for span in spans), sum(span.size for span in spans)
     if held > _INFLATED + _INFLATION * stored:

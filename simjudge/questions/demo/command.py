@@ -28,7 +28,8 @@ def demo(
     The photographs show small signs and lights on a scale car's course. One simulation sees the same kind of course
     through a pinhole, the other through a lens that scatters light as other photographs of the course show.
     """
-    from simjudge.questions.demo.run import SIMULATIONS, THETA, copy_samples, run_demo
+    from simjudge.questions.demo.run import SIMULATIONS, copy_samples, run_demo
+    from simjudge.questions.engines.photographs import THETA
 
     if samples is not None:
         for file in copy_samples(samples):

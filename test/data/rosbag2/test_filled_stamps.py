@@ -81,7 +81,7 @@ def test_a_drive_whose_odometry_and_commands_have_no_stamps(tmp_path):
     for number, time in enumerate(TIMES):
         sent += [
             ("/cmd", time, new("simjudge_msgs/msg/VehicleInput", header(0), 0.01 * number, 0.5, 0.0)),
-            ("/odom", time, odometry(0, 0.1 * number, 1 + number)),
+            ("/odom", time, odometry(0, 0.05 * number * (number + 1), 1 + number)),
         ]
     write_mcap(tmp_path / "x.mcap", sent)
     log = read_drive(tmp_path / "x.mcap")

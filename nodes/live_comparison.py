@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.names import DetectorRecord
 from simjudge.core.text import JsonMapping
 from simjudge.data.rosbag2.recorded_poses import header_stamp
 from simjudge.judging.comparison import Comparison
@@ -63,6 +64,7 @@ class LiveComparison:
         self._node, self._output, self._options = node, output, options
         self._builder, self._overlay = builder, overlay
         self._session: LiveSession | None = None
+        self._detector: DetectorRecord | None = None
         self._head = make_header(0, node.settings["frame_id"])
         self._certainty: DirectionNumbers | None = None
         # The frames that certainty is of: how many are kept, and how many had come in.
@@ -116,6 +118,8 @@ class LiveComparison:
         else:
             self._session = before.with_reference(side)
             self._drop_certainty()
+        if self._detector is not None:
+            self._session.set_detector(self._detector)
         described = self._session.described
         self._head = make_header(self._session.newest_stamp, self._head.frame_id)
         self.changed = True
@@ -166,6 +170,19 @@ class LiveComparison:
         self._head = make_header(0, self._head.frame_id)
         self.changed = True
         return self._session.reset()
+
+    def set_detector(self, detector: DetectorRecord) -> None:
+        """Take who made the live detections; a warning where it is not who made those of the reference."""
+        self._detector = detector
+        if self._session is not None:
+            self._session.set_detector(detector)
+
+    def begin_anew(self, change: str) -> None:
+        """Forget the frames so far, which another detector saw (change: what was changed, by whom, when)."""
+        count = self.reset()
+        self._output.log(f"warning: {change}; {count} frames that were judged before are left out")
+        if count:
+            self._node.losses.add("frames judged before the detector was changed", change, count)
 
     def save(self, folder: Path) -> None:
         """Write the result so far."""

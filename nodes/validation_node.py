@@ -23,7 +23,7 @@ from std_msgs.msg import String
 
 from simjudge.core.errors import SimjudgeError, no_log
 from simjudge.core.frames import FrameSet
-from simjudge.core.names import NO_STAMP
+from simjudge.core.names import NO_STAMP, DetectorRecord
 from simjudge.data.drive_logs import DriveLog, command_numbers, read_drive, steering_unit
 from simjudge.data.rosbag2.recorded_poses import pose_numbers
 from simjudge.data.rosbag2.storage import format_seconds
@@ -40,6 +40,7 @@ from simjudge.results.saved_result import check_result_folder
 from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_parameters import drive_settings
 
+from .detector_watch import DetectorWatch
 from .diagnostics import OK, WARN, TaskState
 from .live_comparison import LiveComparison
 from .managed import ManagedNode, take_waiting
@@ -95,6 +96,7 @@ class LiveValidation:
         self._unstamped, self._unmatched, self._lap = 0, 0, 0
         self._publishes_summary = False
         self._subscriptions: list[Any] = []
+        self._watch = DetectorWatch(node, self._topics[1], self._detector_found, self._detector_changed)
         declared_service(node, "~/load_reference", self._load_reference)
         declared_service(node, "~/reset", self._reset)
         declared_service(node, "~/save_report", self._save_report)
@@ -142,6 +144,13 @@ class LiveValidation:
         """Judge what is matched, and write the result."""
         self._settle(self._matcher.finish())
         self._worker.post(self._comparison.finish)
+
+    def _detector_found(self, detector: DetectorRecord) -> None:
+        self._worker.post(partial(self._comparison.set_detector, detector))
+
+    def _detector_changed(self, line: str) -> None:
+        self._node.diagnostics.set_state("detector", WARN, f"{line}; frames are judged anew from here")
+        self._worker.post(partial(self._comparison.begin_anew, line))
 
     def _receive(self, side: int, message: Any) -> None:
         now = time.monotonic()

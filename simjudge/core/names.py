@@ -82,6 +82,12 @@ class DetectorRecord:
         facts += [f"{key} {_plain(value)}" for key, value in self.settings.items()]
         return f"{self.name} ({', '.join(facts)})" if facts else self.name
 
+    def is_like(self, other: DetectorRecord) -> bool:
+        """Whether it is that detector, by all that both records say."""
+        same_file = not (self.sha256 and other.sha256) or self.sha256 == other.sha256
+        both = self.settings.keys() & other.settings.keys()
+        return self.name == other.name and same_file and all(self.settings[k] == other.settings[k] for k in both)
+
     def to_json(self) -> Json:
         """The record as JSON and result.json hold it."""
         return {"name": self.name, "sha256": self.sha256, "settings": dict(self.settings)}

@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 
 from simjudge.core.errors import Log, Losses, ProgressBar, SimjudgeError, no_log, no_progress
 from simjudge.core.frames import FrameSet
-from simjudge.core.names import normalized_name
+from simjudge.core.names import DetectorRecord, normalized_name
 from simjudge.data.clouds import CloudSet
 from simjudge.detectors.detector import Detector, map_classes
 from simjudge.detectors.detector_settings import Renames
@@ -301,12 +301,19 @@ def _log_detectors(sides: tuple[InputSet, InputSet], log: Log) -> None:
             log(f"note: {frames.name}: nobody drew these labels, so a gap may be of the labels")
         if frames.label_source and frames.detector is not None and frames.detector.name in frames.label_source:
             log(f"warning: {frames.name}: the detector judged made these labels itself, so it agrees with them")
-    first, second = (side.frames.detector for side in sides)
-    if first is not None and second is not None and first != second:
-        log(
-            f"warning: the predictions of {sides[0].frames.name} are of {first}, those of {sides[1].frames.name} are "
-            f"of {second}: the comparison mixes the detectors' difference with the sets'; run one on both with --model"
-        )
+    if warning := mixed_detectors(sides[0].frames, sides[1].frames.name, sides[1].frames.detector):
+        log(warning)
+
+
+def mixed_detectors(first: FrameSet, name: str, detector: DetectorRecord | None) -> str:
+    """A warning where the predictions of a set and those of another (its name, its detector) are of two detectors."""
+    known = first.detector
+    if known is None or detector is None or known.is_like(detector):
+        return ""
+    return (
+        f"warning: the predictions of {first.name} are of {known}, those of {name} are of {detector}: the comparison"
+        " mixes the detectors' difference with the sets'; run one on both with --model"
+    )
 
 
 def _log_sizes(a: FrameSet, b: FrameSet, log: Log) -> None:

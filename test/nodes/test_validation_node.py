@@ -14,6 +14,8 @@ rclpy = pytest.importorskip("rclpy", reason="rclpy is not installed: pip install
 pytest.importorskip("simjudge_msgs", reason="simjudge_msgs is not installed: make setup-ros")
 
 from diagnostic_msgs.msg import DiagnosticArray  # noqa: E402
+from rcl_interfaces.srv import SetParameters  # noqa: E402
+from rclpy.parameter import Parameter  # noqa: E402
 from rclpy.qos import DurabilityPolicy, QoSProfile, ReliabilityPolicy  # noqa: E402
 from sensor_msgs.msg import Image  # noqa: E402
 from simjudge_msgs.msg import (  # noqa: E402
@@ -305,6 +307,30 @@ def test_a_played_recording_gives_the_result_of_compare(graph, sets, expected, t
 
 
 @pytest.mark.long
+def test_a_detector_that_is_changed_while_it_is_judged_begins_anew(graph, sets, tmp_path):
+    judge = graph.start("validation_node", reference=sets[0], out=tmp_path / "out", summary_period=0.2, **FEW)
+    model = ROOT / "config/detectors/cones_red_green.yaml"
+    detector = graph.start("detection_node", model=model, every_frame=True)
+    ears = Ears(graph)
+    graph.wait_for(judge, "reference ")
+    wanted = ["validation_node /camera/ground_truth", "detection_node /camera/image_raw"]
+    player = graph.start("play_node", bag=ROOT / "bags/sim.mcap", rate=0.5, wait_for=wanted)
+    assert graph.until(lambda: ears.summaries and ears.summaries[-1].frames >= 10, 60), graph.output(judge)
+    change = SetParameters.Request(parameters=[Parameter("min_score", value=0.9).to_parameter_msg()])
+    assert graph.call(SetParameters, "/detection_node/set_parameters", change).results[0].successful
+    assert graph.until(lambda: player.poll() is not None, 60), graph.output(player)
+    assert graph.stop(detector) == 0
+    assert graph.stop(judge, signal.SIGTERM) == 3, graph.output(judge)
+    said = graph.output(judge)
+    assert "/detection_node: min_score was changed from 0.05 to 0.9 at " in said
+    assert "frames judged before the detector was changed" in said
+    assert "those of live are of cones_red_green (min_score 0.9" in said
+    live = result(tmp_path / "out")["inputs"]["b"]
+    assert live["detector"]["name"] == "cones_red_green"
+    assert live["detector"]["settings"]["min_score"] == 0.9
+    assert 0 < live["frames"] <= 30
+
+
 def test_killed_and_started_again_and_a_recording_that_loops(graph, sets, messages, expected, tmp_path):
     parameters = {"reference": sets[0], "out": tmp_path / "out", "summary_period": 0.2, "both_directions": False, **FEW}
     ears, feed = Ears(graph), Feed(graph, messages)

@@ -17,11 +17,12 @@ import numpy as np
 
 from simjudge.core.errors import Advance, Log, Losses, ProgressBar, SimjudgeError
 from simjudge.core.frames import FrameSet
+from simjudge.core.names import DetectorRecord
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.detectors.iou import CrowdedFrameError
 from simjudge.judging.class_numbering import ClassSelection, describe_numbers, match_predicted_classes
 from simjudge.judging.compare_settings import CompareSettings
-from simjudge.judging.comparison import Comparison, detect_input
+from simjudge.judging.comparison import Comparison, detect_input, mixed_detectors
 from simjudge.judging.control import ComparisonJob, with_control
 from simjudge.judging.inputs import InputSet, describe_model, read_input
 from simjudge.judging.live.frame_builder import LIVE, LiveClasses, LiveFrameBuilder
@@ -211,6 +212,7 @@ class LiveSession:
         self.judge, self.tally = self._new_judge(), LiveTally()
         self.described = reference.describe(self.judge.reference.frames, false_positives(self.judge.reference))
         self._model = describe_model(options.settings)
+        self._detector: DetectorRecord | None = None
         self.resumed = 0
         self._numbers_told = False
         self.trouble: str | None = None
@@ -244,6 +246,12 @@ class LiveSession:
         if self.tally.add_unmatched(message):
             left = (message.side, message.stamp, message.reason)
             self._write(_LOSS_RECORD + json.dumps({"left": left}).encode())
+
+    def set_detector(self, detector: DetectorRecord) -> None:
+        """Take who made the live detections."""
+        if detector != self._detector and (warning := mixed_detectors(self._reference.frames, LIVE, detector)):
+            self._log(warning)
+        self._detector = detector
 
     def reset(self) -> int:
         """Forget the live frames; the reference stays."""
@@ -297,6 +305,7 @@ class LiveSession:
             "false_positives": self.judge.false_positives,
             "predictions_path": None,
             "predictions_sha256": None,
+            "detector": None if self._detector is None else self._detector.to_json(),
         }
         if (sequence := self.judge.sequence) is not None:
             live["sequential"] = sequence.state.to_json() | {"block": self.options.sequence_block}

@@ -315,7 +315,7 @@ def test_a_detector_that_is_changed_while_it_is_judged_begins_anew(graph, sets, 
     graph.wait_for(judge, "reference ")
     wanted = ["validation_node /camera/ground_truth", "detection_node /camera/image_raw"]
     player = graph.start("play_node", bag=ROOT / "bags/sim.mcap", rate=0.5, wait_for=wanted)
-    assert graph.until(lambda: ears.summaries and ears.summaries[-1].frames >= 10, 60), graph.output(judge)
+    assert graph.until(lambda: ears.summaries and ears.summaries[-1].b.frames >= 10, 60), graph.output(judge)
     change = SetParameters.Request(parameters=[Parameter("min_score", value=0.9).to_parameter_msg()])
     assert graph.call(SetParameters, "/detection_node/set_parameters", change).results[0].successful
     assert graph.until(lambda: player.poll() is not None, 60), graph.output(player)

@@ -54,19 +54,22 @@ class DetectorWatch:
             client = self._node.create_client(GetParameters, f"{name}/get_parameters")
             if client.service_is_ready():
                 self._settings[name] = {}
-                client.call_async(GetParameters.Request(names=list(_ASKED))).add_done_callback(
-                    partial(self._known, name, client)
-                )
+                # One by one: of several, one that a node lacks would leave all unanswered.
+                waiting = list(_ASKED)
+                for key in _ASKED:
+                    future = client.call_async(GetParameters.Request(names=[key]))
+                    future.add_done_callback(partial(self._known, name, key, client, waiting))
             else:
                 self._node.destroy_client(client)
 
-    def _known(self, name: str, client: Any, future: Any) -> None:
-        values = future.result().values if future.exception() is None else []
-        for key, value in zip(_ASKED, values, strict=False):
+    def _known(self, name: str, key: str, client: Any, waiting: list[str], future: Any) -> None:
+        for value in future.result().values if future.exception() is None else ():
             if value.type != ParameterType.PARAMETER_NOT_SET:
                 self._settings[name].setdefault(key, parameter_value_to_python(value))
-        self._node.destroy_client(client)
-        self._tell(name)
+        waiting.remove(key)
+        if not waiting:
+            self._node.destroy_client(client)
+            self._tell(name)
 
     def _tell(self, name: str) -> None:
         settings = {key: value for key, value in self._settings[name].items() if key != "model" and value}

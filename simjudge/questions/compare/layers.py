@@ -88,6 +88,9 @@ def place_frames(
         pictures = [each for each in pictures if each.name.lstrip("/") == image_topic.lstrip("/")]
         if not pictures:
             raise UsageError(f"--image-topic {image_topic}: {path} has no such pictures; it has {list_some(names)}")
+    if side is None:
+        itself = [which for which, place in shown.paths.items() if place.exists() and place.samefile(path)]
+        side = itself[0] if len(itself) == 1 else None
     found = _by_stamps(shown, pictures, side) or _by_order(shown, pictures, side)
     if not found:
         raise SimjudgeError(f"{path}: {_misfit(shown, pictures, side)}")

@@ -42,6 +42,7 @@ class ResultFrames:
     sets: Mapping[str, FrameSet]  # the data sets that were compared, by "a" and "b", where they are still there
     numbers: Mapping[tuple[str, str], int]  # of the frames of these data sets, by "a" or "b" and name
     class_names: Mapping[str, str]
+    paths: Mapping[str, Path]  # where these data sets were, by "a" and "b", where that is known
 
     def image(self, frame: ResultFrame, losses: Losses) -> EncodedImage | None:
         """Read the picture of a frame, as it is stored where it is stored as a file, else as JPEG."""
@@ -86,7 +87,9 @@ def read_result_frames(result: Result) -> ResultFrames:
     ]
     sets = {which: held for which, one in result.header.sets.items() if (held := _set_or_none(one.path)) is not None}
     numbers_of = {(which, name): n for which, item in sets.items() for n, name in enumerate(item.frame_name)}
-    return ResultFrames(contexts, SetNames.of_result(result), frames, sets, numbers_of, result.header.class_names)
+    paths = {which: Path(one.path) for which, one in result.header.sets.items() if one.path}
+    names = SetNames.of_result(result)
+    return ResultFrames(contexts, names, frames, sets, numbers_of, result.header.class_names, paths)
 
 
 def _set_or_none(path: str | None) -> FrameSet | None:

@@ -175,3 +175,7 @@ def test_two_sets_of_the_same_stamps_need_a_side(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match=r"both sets fit .* say --side a for .*hall.* or --side b for .*chrono"):
         sj.report(place, tmp_path / "layer.rrd", to="rrd", onto=str(own))
     sj.report(place, tmp_path / "layer.rrd", to="rrd", onto=str(own), side="b")
+    content = json.loads((place / "result.json").read_text(encoding="utf-8"))
+    content["inputs"]["b"]["path"] = str(own)  # what was compared itself says whose it is
+    (place / "result.json").write_text(json.dumps(content), encoding="utf-8")
+    sj.report(place, tmp_path / "layer2.rrd", to="rrd", onto=str(own))

@@ -68,7 +68,7 @@ def test_a_summary_holds_every_number(far):
         said_by_file = wanted.to_json()
         assert set(said_by_file) <= fields
         pointwise = {"pointwise_pairs", "pointwise_mean_difference"}
-        assert fields - set(said_by_file) == {"class_id", "class_name", "scope"} | pointwise
+        assert fields - set(said_by_file) == {"class_id", "class_name"} | pointwise
         for name, value in said_by_file.items():
             said = getattr(entry, name)
             if name == "w1_quantiles":

@@ -13,7 +13,7 @@ from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.files import atomic_folder
 from simjudge.core.text import nearest_name
 from simjudge.method.verdicts import finds_nothing
-from simjudge.questions.many_sets.result import ManySetsResult, load_many_sets, study_verdict
+from simjudge.questions.many_sets.result import ManySetsResult, SetsComparison, load_many_sets, study_verdict
 from simjudge.results.saved_result import (
     FINDINGS_FOLDER,
     NO,
@@ -109,8 +109,7 @@ def two_nets_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[Stu
 
 def splits_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[StudyFinding]:
     """The findings of three parts of a real and of a simulated set, each against each."""
-    w1 = _mean_by_kind(result, nets.sim, "mean_w1")
-    source, agrees = "real-sim clearly above sim-sim and real-real", _clearly_above(w1)
+    source, agrees = "real-sim clearly above sim-sim and real-real", _clearly_above(_gaps(result, nets.sim))
     yield _w1_finding(result, nets.sim, "Net_sim, across domains", source, agrees)
     yield _within_finding(result, nets.sim, "sim-sim lowest, real-real low")
     overlap = _mean_by_kind(result, nets.sim, "overlap_a", paired=False)
@@ -130,7 +129,7 @@ def all_findings(result: ManySetsResult, nets: StudiedNets) -> Iterator[StudyFin
     shares = {
         f"{comparison.a} by {comparison.b}": share
         for comparison in of_net
-        if (share := comparison.overall.numbers.overlap_a) is not None
+        if (share := _least_overlap(comparison)) is not None
     }
     little = sum(share < _LITTLE_OVERLAP for share in shares.values())
     lowest = min(shares, key=lambda name: shares[name], default="")
@@ -226,39 +225,64 @@ def _along(points: Sequence[tuple[tuple[float, float], ResultEntry]], axis: int)
 
 
 def _alike_finding(result: ManySetsResult, net: str) -> StudyFinding:
-    w1 = _mean_by_kind(result, net, "mean_w1")
-    known = [value for value in w1.values() if value is not None]
-    gaps = sum(study_verdict(comparison.overall).differs for comparison in result.comparisons if comparison.net == net)
-    apart = max(known, default=0.0) - min(known, default=0.0)
-    agrees = UNDECIDED if len(known) < len(w1) else YES if apart <= _ALIKE else NO
-    note = f"; {gaps} pairs with a gap"
+    """Whether the gaps of all kinds of pairs are one, up to what does not matter."""
+    found = _gaps(result, net).values()
+    known = [gap for gap in found if gap is not None]
+    differ = sum(
+        study_verdict(comparison.overall).differs for comparison in result.comparisons if comparison.net == net
+    )
+    agrees = UNDECIDED
+    if known and len(known) == len(found):
+        lows, highs = zip(*known, strict=True)
+        agrees = YES if max(highs) - min(lows) <= _ALIKE else NO if max(lows) - min(highs) > _ALIKE else UNDECIDED
+    note = f"; {differ} pairs with a gap"
     return _w1_finding(result, net, "Net_real, by kind of pair", "all alike and low", agrees, note)
 
 
 def _within_finding(result: ManySetsResult, net: str, source: str) -> StudyFinding:
-    """Whether real pairs differ more than simulated ones; open where chance alone gives as much as either."""
-    kinds = ("sim-sim", "real-real")
-    w1, noise = (_mean_by_kind(result, net, field) for field in ("mean_w1", "noise"))
-    agrees = _ordered([w1[kind] for kind in kinds])
-    gap = [_difference(w1[kind], noise[kind]) for kind in kinds]
-    if all(value is not None and value <= 0 for value in gap):
-        return _w1_finding(result, net, "Net_sim, within a domain", source, UNDECIDED, "; neither is above its noise")
-    return _w1_finding(result, net, "Net_sim, within a domain", source, agrees)
+    """Whether real pairs differ more than simulated ones: by gaps, since chance alone orders W1."""
+    gaps = _gaps(result, net)
+    return _w1_finding(result, net, "Net_sim, within a domain", source, _below(gaps["sim-sim"], gaps["real-real"]))
 
 
-def _clearly_above(w1: Mapping[str, float | None]) -> str:
-    """Whether W1 across domains is above that within by more than what does not matter."""
-    across, within = w1["real-sim"], [w1["sim-sim"], w1["real-real"]]
-    known = [value for value in within if value is not None]
+def _gaps(result: ManySetsResult, net: str) -> dict[str, tuple[float, float] | None]:
+    """The interval of the gap by kind of pair: the mean of the lower and of the upper ends."""
+    low, high = (_mean_by_kind(result, net, field) for field in ("gap_low", "gap_high"))
+    ends = {kind: (low[kind], high[kind]) for kind in KINDS}
+    return {kind: None if a is None or b is None else (a, b) for kind, (a, b) in ends.items()}
+
+
+def _below(small: tuple[float, float] | None, large: tuple[float, float] | None) -> str:
+    """Whether one interval is below another: those that overlap decide nothing."""
+    if small is None or large is None:
+        return UNDECIDED
+    return YES if small[1] < large[0] else NO if large[1] < small[0] else UNDECIDED
+
+
+def _clearly_above(gaps: Mapping[str, tuple[float, float] | None]) -> str:
+    """Whether the gap across domains is above those within; no, where it can be so by what does not matter at most."""
+    across, within = gaps["real-sim"], [gaps["sim-sim"], gaps["real-real"]]
+    known = [gap for gap in within if gap is not None]
     if across is None or len(known) < len(within):
         return UNDECIDED
-    return YES if across - max(known) > _ALIKE else NO
+    if across[0] > max(high for _, high in known):
+        return YES
+    return NO if across[1] - max(low for low, _ in known) <= _ALIKE else UNDECIDED
+
+
+def _least_overlap(comparison: SetsComparison) -> float | None:
+    """The least O_A of the classes, and of all together where no class has one."""
+    known = [one.numbers.overlap_a for one in comparison.classes if one.numbers.overlap_a is not None]
+    return min(known, default=comparison.overall.numbers.overlap_a)
 
 
 def _w1_finding(result: ManySetsResult, net: str, name: str, source: str, agrees: str, note: str = "") -> StudyFinding:
     """A finding about mean W1 of the kinds of pairs, each with its noise; open where the net finds nothing."""
     w1, noise = (_mean_by_kind(result, net, field) for field in ("mean_w1", "noise"))
-    here = ", ".join(f"{kind} {_text(value)} (noise {_text(noise[kind])})" for kind, value in w1.items())
+    gaps = {
+        kind: "" if gap is None else f"; gap {gap[0]:.3f} to {gap[1]:.3f}" for kind, gap in _gaps(result, net).items()
+    }
+    here = ", ".join(f"{kind} {_text(value)} (noise {_text(noise[kind])}{gaps[kind]})" for kind, value in w1.items())
     blind = _blind_note(result, net)
     numbers = w1 | {f"noise_{kind}": value for kind, value in noise.items()}
     return StudyFinding(name, source, f"{here}{note}{blind}", UNDECIDED if blind else agrees, numbers)
@@ -335,12 +359,10 @@ def _ordered(values: Sequence[float | None], *, strict: bool = True) -> str:
 
 
 def _less(small: ResultEntry, large: ResultEntry) -> str:
-    """Whether one gap is surely smaller: intervals that overlap decide nothing."""
-    low_a, high_a = small.numbers.gap_low, small.numbers.gap_high
-    low_b, high_b = large.numbers.gap_low, large.numbers.gap_high
-    if low_a is None or high_a is None or low_b is None or high_b is None:
-        return UNDECIDED
-    return YES if high_a < low_b else NO if high_b < low_a else UNDECIDED
+    """Whether one gap is surely smaller."""
+    ends = [(one.numbers.gap_low, one.numbers.gap_high) for one in (small, large)]
+    first, second = (None if low is None or high is None else (low, high) for low, high in ends)
+    return _below(first, second)
 
 
 def _w1(entry: ResultEntry) -> str:

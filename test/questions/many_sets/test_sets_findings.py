@@ -124,23 +124,21 @@ PARTS = {"R1": "real", "R2": "real", "S1": "sim", "S2": "sim"}
 
 
 @pytest.mark.parametrize(
-    ("w1", "across", "within"),
+    ("gaps", "across", "within"),
     [
-        ((0.03, 0.05, 0.3), YES, YES),
-        ((0.05, 0.03, 0.3), YES, NO),
-        ((0.03, 0.05, 0.09), NO, YES),  # above both, but not by more than the margin
-        ((0.01, 0.02, 0.3), YES, UNDECIDED),  # noise is 0.02: chance alone gives as much as either
-        ((0.02, 0.01, 0.3), YES, UNDECIDED),
-        ((None, 0.03, 0.3), UNDECIDED, UNDECIDED),
+        ({"sim-sim": (0.0, 0.02), "real-real": (0.03, 0.06), "real-sim": (0.2, 0.3)}, YES, YES),
+        ({"sim-sim": (0.03, 0.06), "real-real": (0.0, 0.02), "real-sim": (0.2, 0.3)}, YES, NO),
+        ({"sim-sim": (0.0, 0.02), "real-real": (0.03, 0.06), "real-sim": (0.04, 0.08)}, NO, YES),
+        ({"sim-sim": (0.0, 0.04), "real-real": (0.03, 0.06), "real-sim": (0.05, 0.3)}, UNDECIDED, UNDECIDED),
+        ({"sim-sim": (None, None), "real-real": (0.0, 0.02), "real-sim": (0.2, 0.3)}, UNDECIDED, UNDECIDED),
     ],
 )
-def test_splits_order_the_kinds_of_pairs(w1, across, within):
-    kinds = ("sim-sim", "real-real", "real-sim")
+def test_splits_order_the_kinds_of_pairs_by_their_gaps(gaps, across, within):
     numbers = {
-        (kind, "net_sim"): entry(value, overlap_a=0.5 if kind == "real-sim" else 0.6)
-        for kind, value in zip(kinds, w1, strict=True)
+        (kind, "net_sim"): entry(0.1, low=low, high=high, overlap_a=0.5 if kind == "real-sim" else 0.6)
+        for kind, (low, high) in gaps.items()
     }
-    numbers |= {(kind, "net_real"): entry(0.03) for kind in kinds}
+    numbers |= {(kind, "net_real"): entry(0.03, low=0.0, high=0.04) for kind in gaps}
     assert agreed(splits_findings(result(PARTS, numbers), NETS)) == [across, within, YES, YES]
 
 
@@ -157,7 +155,7 @@ def test_domains_must_overlap_clearly_less_than_parts_of_one(across, agrees):
 def test_a_real_net_whose_kinds_differ_is_not_alike():
     kinds = {"sim-sim": 0.02, "real-real": 0.05, "real-sim": 0.2}
     numbers = {
-        (kind, net): entry(value, verdict_study="gap")
+        (kind, net): entry(value, low=value - 0.02, high=value + 0.02, verdict_study="gap")
         for kind, value in kinds.items()
         for net in ("net_sim", "net_real")
     }
@@ -169,7 +167,7 @@ def test_a_real_net_whose_kinds_differ_is_not_alike():
 def test_all_against_all():
     kinds = {"sim-sim": 0.05, "real-real": 0.15, "real-sim": 0.3}
     numbers = {
-        (kind, net): entry(value, overlap_a=0.1 if kind == "sim-sim" else 0.4)
+        (kind, net): entry(value, low=value - 0.02, high=value + 0.02, overlap_a=0.1 if kind == "sim-sim" else 0.4)
         for kind, value in kinds.items()
         for net in ("net_sim", "net_real")
     }
@@ -177,6 +175,8 @@ def test_all_against_all():
     assert agreed(found) == [YES, YES, YES]
     assert found[1].here == "2 of 12 pairs below 0.2; lowest 0.100 (S1 by S2)"
     assert found[2].here.startswith("in 12 of 12 pairs; most: S1 by S2 90 %, S2 by S1 90 %, R1 by R2 60 %")
+    green = entry(0.1, "green", overlap_a=0.12)
+    assert "12 of 12 pairs below 0.2; lowest 0.120" in list(all_findings(result(PARTS, numbers, [green]), NETS))[1].here
     nothing = {key: entry(0.1, overlap_a=None) for key in numbers}
     assert agreed(all_findings(result(PARTS, nothing), NETS))[1:] == [UNDECIDED, UNDECIDED]
     same = {key: entry(0.1, overlap_a=1.0) for key in numbers}

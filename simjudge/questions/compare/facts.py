@@ -312,10 +312,9 @@ def times_more_frames(entry: ResultEntry) -> float | None:
 
 def _more_frames(result: Result, entry: ResultEntry) -> str:
     factor, m = times_more_frames(entry), f"{entry.margin:g}"
-    paired = result.header.parameters.paired
-    pairs = (
-        "" if paired else " Where both sets show the same places, simjudge plan --paired says whether pairs need fewer."
-    )
+    asked = result.header.parameters
+    pairs = " Where both sets show the same places, simjudge plan --paired says whether pairs need fewer."
+    pairs = "" if asked.paired or not asked.compares_boxes else pairs
     if factor is None:
         return f"Record more frames.{pairs}"
     if factor > MOST_TIMES_MORE:
@@ -339,7 +338,8 @@ def _ways_to_change(result: Result) -> str:
 
 def _ways_to_cover(result: Result) -> str:
     poses = ": simjudge cover searches the poses for that in a scene" if result.header.parameters.compares_boxes else ""
-    return f"{poses}. simjudge compare --sweep shows if a lower --theta or smaller --patch finds contexts in common"
+    sweep = "simjudge compare --sweep shows whether a lower --theta or a smaller --patch finds contexts in common"
+    return f"{poses}. {sweep}"
 
 
 def _round_up(count: float) -> int:

@@ -164,7 +164,7 @@ def _notes(simulator: str, asked: PinholeCamera, camera: Camera) -> list[str]:
     if asked.bend:
         notes.append(
             f"The lens of {camera.name} is no pinhole. Pictures are taken with a wider pinhole; afterwards 'simjudge"
-            f" filter FOLDER/frames.json OUT --to yolo --lens {camera.path.name}' bends pictures and boxes."
+            f" data filter FOLDER/frames.json OUT --to yolo --lens {camera.path.name}' bends pictures and boxes."
         )
     miss = asked.miss_of_centred()
     if miss and simulator != "gazebo":

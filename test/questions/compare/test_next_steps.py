@@ -94,5 +94,5 @@ def test_no_command_is_named_that_refuses_label_pictures_or_lidars(verdict: str,
     result = made(verdict, overlap_a=0.2)
     text = next_step(replace(result, header=ResultHeader.from_json({**result.content, "parameters": parameters})))
     named = set(re.findall(r"simjudge ([a-z]+)", text))
-    assert named <= {"sweep"}
+    assert named <= {"compare"}
     assert len(set(re.findall(r"simjudge ([a-z]+)", next_step(result)))) >= len(named)

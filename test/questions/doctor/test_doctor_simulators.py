@@ -81,6 +81,7 @@ def test_the_line_for_a_running_graph_is_that_of_ground_truth_node(tmp_path):
     line = next(line for line, checks in found.remedies.items() if names.LABELS in checks)
     assert shlex.split(line, comments=True) == [
         "simjudge",
+        "ros",
         "run",
         "label",
         "simulator:=gazebo",

@@ -10,7 +10,8 @@ import pytest
 
 SIMJUDGE = Path(sys.executable).with_name("simjudge")
 WORDS = [
-    (["comp"], ["compare", "compare-drives", "compare-policies", "compare-tracks", "compare-trajectories"]),
+    (["comp"], ["compare"]),
+    (["robot", "tra"], ["tracks", "trajectories"]),
     (["compare", "--th"], ["--theta"]),
     (["compare", "a", "b", "--preset", ""], ["cpd", "paper"]),
 ]

@@ -51,7 +51,7 @@ class DetectorWatch:
 
     def _look(self) -> None:
         for name in self._publishers() - self._settings.keys():
-            client = self._node.create_client(GetParameters, f"{name}/get_parameters")
+            client: Any = self._node.create_client(GetParameters, f"{name}/get_parameters")
             if client.service_is_ready():
                 self._settings[name] = {}
                 # One by one: of several, one that a node lacks would leave all unanswered.

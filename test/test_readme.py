@@ -21,7 +21,7 @@ def row(first):
 @pytest.mark.long
 def test_the_table_is_what_the_demo_finds(tmp_path):
     found = run_demo(tmp_path / "out").results
-    classes = row("pictures")[3:]
+    classes = dict(re.fullmatch(r"(.*) \((\d+)\)", cell).groups() for cell in row("pictures")[3:])
     for name, called in SIMULATIONS.items():
         _, verdict, gap, *shown = row(called)
         meaning, result = found[name].meaning, found[name]
@@ -30,6 +30,7 @@ def test_the_table_is_what_the_demo_finds(tmp_path):
         stated, printed = (re.search(GAP, text).groups() for text in (gap, meaning))
         assert [float(x) for x in stated] == pytest.approx([float(x) for x in printed], abs=0.01)
         by_class = {result.class_names[int(key)]: entry for key, entry in result.numbers.by_class.items()}
+        assert {kind: by_class[kind].units_a for kind in classes} == {k: int(n) for k, n in classes.items()}
         for side, cells in (("a", row("photographs")[3:]), ("b", shown)):
             numbers = [getattr(by_class[kind], f"mean_performance_{side}") for kind in classes]
             assert [float(cell) for cell in cells] == pytest.approx(numbers, abs=0.01)

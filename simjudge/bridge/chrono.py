@@ -9,7 +9,7 @@
         system.DoStepDynamics(1e-3)                       # or the vehicle's Synchronize and Advance
         bridge.step(1e-3)
 
-The program steps its system; `step` looks at it, and advances nothing. docs/guides/bridge.md is the guide.
+The program steps its system; `step` looks at it, and advances nothing. docs/guides/chrono.md is the guide.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A scene as a person writes it down, in one YAML file; docs/guides/scenes.md has the schema with an example.
+"""A scene as a person writes it down, in one YAML file; docs/guides/scenes.md has an example.
 
 classes: {1: red, 2: green}
 kinds:

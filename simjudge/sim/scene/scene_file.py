@@ -1,4 +1,4 @@
-"""What may stand in a scene's file, with its outdoors and many things at once; docs/guides/scenes.md explains it.
+"""What may stand in a scene file, outdoors and many things at once included; see docs/reference/files_scene.md.
 
 A file is read in three steps: `file_content` takes over what it extends and draws what is random; the models here check
 every field; `read` builds the scene from them, by way of `forms`, `lights` and `placements`.

@@ -1,4 +1,4 @@
-"""The examples of docs/guides/scenes.md are scenes."""
+"""The examples of docs/guides/scenes.md and docs/reference/files_scene.md are scenes."""
 
 import inspect
 import re
@@ -10,13 +10,14 @@ import yaml
 from simjudge.sim.scene.read import read_scene
 from simjudge.sim.scene.textures import _PATTERNS, patterns
 
-DOCS = Path(__file__).parents[3] / "docs/guides/scenes.md"
-TEXT = DOCS.read_text(encoding="utf-8")
+ROOT = Path(__file__).parents[3]
+PAGES = (ROOT / "docs/guides/scenes.md", ROOT / "docs/reference/files_scene.md")
+TEXT = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 EXAMPLES = re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL)
 
 
 def example(words):
-    """The one example of the page that holds some words."""
+    """The one example of the pages that holds some words."""
     (found,) = [text for text in EXAMPLES if words in text]
     return found
 
@@ -51,7 +52,7 @@ def test_cars_with_physics_as_shown(tmp_path):
 
 
 def test_the_example_of_a_leader_that_brakes_is_a_scene():
-    scene = read_scene(DOCS.parents[2] / "examples/traffic/leader_brakes.yaml")
+    scene = read_scene(ROOT / "examples/traffic/leader_brakes.yaml")
     assert [car.name for car in scene.cars] == ["leader", "oncoming", "parked"]
 
 

@@ -2,7 +2,7 @@
 
 Each folder holds image files. Each photograph is degraded by simjudge's own camera filters, and each metric is taken of
 both. The table shows the mean change of a metric in standard deviations of the photographs: docs/measurements/
-image_quality.md.
+explain.md.
 """
 
 from __future__ import annotations

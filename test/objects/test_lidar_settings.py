@@ -5,7 +5,7 @@ from pathlib import Path
 from simjudge.core.settings import declared, markdown_table
 from simjudge.objects.settings import LidarObjectSettings
 
-PAGE = Path(__file__).parents[2] / "docs/guides/objects_lidar.md"
+PAGE = Path(__file__).parents[2] / "docs/reference/objects.md"
 
 
 def test_the_page_has_the_settings():

@@ -271,7 +271,7 @@ def test_simjudge_reads_each_preset_of_rosbag2_py(tmp_path: Path, storage: str, 
 
 @pytest.mark.parametrize(("config", "checked"), [("", False), ("noChunkCRC: false\n", True)])
 def test_rosbag2_py_writes_checksums_only_where_it_is_told(tmp_path: Path, config: str, checked: bool) -> None:
-    """docs/reference/bags.md says so: a flipped byte of an image is noticed in one of the two."""
+    """docs/reference/formats.md says so: a flipped byte of an image is noticed in one of the two."""
     write_frames(tmp_path / "ours.mcap", "mcap")
     source = Recording(tmp_path / "ours.mcap")
     (tmp_path / "config.yaml").write_text(config)

@@ -75,13 +75,17 @@ def services_table() -> str:
 
 
 def parameters() -> str:
-    """The parameter tables of all nodes, what several share first; needs rclpy, where parameters are declared."""
-    rows = {node: _parameters(node) for node in NODES}
+    """The parameter tables of all nodes, what several share first; needs rclpy, where parameters are declared.
+
+    Those that are arguments of a graph, in the same words, stand in its table alone.
+    """
+    said = {(f"`{argument.name}`", argument.description) for graph in GRAPHS.values() for argument in graph.arguments}
+    rows = {node: [row for row in _parameters(node) if (row[0], row[2]) not in said] for node in NODES}
     shared = [row for row, count in Counter(row for each in rows.values() for row in each).items() if count > 1]
     head = ("parameter", "default, values", "what it does")
     tables = {"Shared by several nodes": shared}
     tables |= {node: [row for row in each if row not in shared] for node, each in rows.items()}
-    return "\n\n".join(f"### {name}\n{_table(head, each)}" for name, each in tables.items())
+    return "\n\n".join(f"### {name}\n{_table(head, each)}" for name, each in tables.items() if each)
 
 
 def _parameters(node: str) -> list[tuple[str, str, str]]:

@@ -170,6 +170,8 @@ def summarize_frames(frames: FrameSet, kind: str = "data set") -> Summary:
         0 if label_set is None else sum(map(label_set.has, range(len(frames))))
         for label_set in (frames.semantic, frames.predicted_semantic)
     ]
+    if len(frames.ignored):
+        blocks.append(("ignored", f"{len(frames.ignored)} regions, in which predictions count neither way"))
     if frames.label_source:
         blocks.append(("labels", frames.label_source))
     if any(pixels):
@@ -241,6 +243,7 @@ class FrameSet(SummaryRepr):
             no neighbours in time.
         label_source: what the labels are where nobody drew them, such as the predictions of a stronger detector.
         recording: F names of the recordings that frames are of, where files or a field tell; empty where nothing does.
+        ignored: regions, such as crowds, in which predictions of their class count neither way; class -1 is any.
     """
 
     name: str
@@ -262,6 +265,7 @@ class FrameSet(SummaryRepr):
     independent: bool = False
     label_source: str = ""
     recording: Sequence[str] = ()
+    ignored: Objects = field(default_factory=Objects.empty)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "frame_name", [composed(name) for name in self.frame_name])
@@ -296,6 +300,7 @@ class FrameSet(SummaryRepr):
         independent: bool = False,
         label_source: str = "",
         recording: Sequence[str] = (),
+        ignored: Objects | None = None,
     ) -> FrameSet:
         """Make a set, filling in what is not given.
 
@@ -315,6 +320,7 @@ class FrameSet(SummaryRepr):
             independent: whether each frame was drawn by itself, as at random poses.
             label_source: what the labels are where nobody drew them; "" where somebody did.
             recording: F names of recordings; empty where nothing tells them.
+            ignored: regions in which predictions count neither way; None for none.
 
         Returns:
             The set.
@@ -351,6 +357,7 @@ class FrameSet(SummaryRepr):
             independent=independent,
             label_source=label_source,
             recording=list(recording),
+            ignored=Objects.empty() if ignored is None else ignored,
         )
 
     def __len__(self) -> int:
@@ -406,6 +413,7 @@ class FrameSet(SummaryRepr):
             stamp=self.stamp[chosen],
             labelled=self.labelled[chosen],
             objects=_renumbered(self.objects, number),
+            ignored=_renumbered(self.ignored, number),
             predictions=None if self.predictions is None else _renumbered(self.predictions, number),
             predicted=self.predicted[chosen],
             recording=[self.recording[int(i)] for i in chosen] if self.recording else (),

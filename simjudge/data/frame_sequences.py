@@ -347,14 +347,24 @@ def attach_labels(labels: FrameSet, target: FrameSet, tolerance_ns: int = 0) -> 
             " is it another recording, or does it need a larger --label-tolerance?"
         )
     ids = class_map(labels, target)
-    kept = labels.objects.take(np.flatnonzero(match[labels.objects.frame] >= 0))
-    objects = order_by_frame(replace(kept, frame=match[kept.frame], class_id=_mapped(kept.class_id, ids)))
+    objects, ignored = (
+        order_by_frame(replace(kept, frame=match[kept.frame], class_id=_mapped(kept.class_id, ids)))
+        for table in (labels.objects, labels.ignored)
+        for kept in [table.take(np.flatnonzero(match[table.frame] >= 0))]
+    )
     labelled = np.zeros(len(target), np.bool_)
     labelled[match[match >= 0]] = True
     names = dict(target.class_names)
     for class_id, name in labels.class_names.items():
         names.setdefault(ids.get(class_id, class_id), name)
-    return replace(base, objects=objects, labelled=labelled, class_names=names, label_source=labels.label_source)
+    return replace(
+        base,
+        objects=objects,
+        ignored=ignored,
+        labelled=labelled,
+        class_names=names,
+        label_source=labels.label_source,
+    )
 
 
 def match_frames(source: FrameSet, target: FrameSet, wanted: BoolArray, tolerance_ns: int = 0) -> IntArray:

@@ -90,7 +90,8 @@ def flip_vertically(frames: FrameSet) -> FrameSet:
     images = None if frames.images is None else FlippedImages(frames.images)
     found = frames.predictions
     predictions = None if found is None else _flip(found, frames.size)
-    return replace(frames, images=images, objects=_flip(frames.objects, frames.size), predictions=predictions)
+    objects, ignored = (_flip(table, frames.size) for table in (frames.objects, frames.ignored))
+    return replace(frames, images=images, objects=objects, ignored=ignored, predictions=predictions)
 
 
 def _flip(table: Table, size: IntArray) -> Table:
@@ -154,7 +155,14 @@ def crop_images(frames: FrameSet, crop: CropWindow) -> FrameSet:
         losses.add("labels outside of --crop", frames.frame_name[int(frames.objects.frame[row])])
     predictions = None if frames.predictions is None else _cut(frames.predictions, crop)[0]
     return replace(
-        frames, size=sizes, objects=objects, predictions=predictions, images=windows, losses=losses, cyclic=False
+        frames,
+        size=sizes,
+        objects=objects,
+        ignored=_cut(frames.ignored, crop)[0],
+        predictions=predictions,
+        images=windows,
+        losses=losses,
+        cyclic=False,
     )
 
 

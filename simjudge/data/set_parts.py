@@ -68,6 +68,7 @@ def join_sets(sets: Sequence[FrameSet]) -> FrameSet:
         stamp=np.concatenate([s.stamp for s in same]),
         labelled=np.concatenate([s.labelled for s in same]),
         objects=_together([s.objects for s in same], start),
+        ignored=_together([s.ignored for s in same], start),
         predictions=_predictions(same, start),
         predicted=np.concatenate([s.predicted for s in same]),
         class_names=names,
@@ -194,12 +195,13 @@ def _check_named(frames: FrameSet) -> None:
 
 def _renumbered(frames: FrameSet, ids: dict[int, int]) -> FrameSet:
     def mapped(class_id: IntArray) -> IntArray:
-        return np.array([ids[int(k)] for k in class_id], np.int64)
+        return np.array([ids.get(int(k), int(k)) for k in class_id], np.int64)
 
     objects = replace(frames.objects, class_id=mapped(frames.objects.class_id))
     found = frames.predictions
     predictions = None if found is None else replace(found, class_id=mapped(found.class_id))
-    return replace(frames, objects=objects, predictions=predictions)
+    ignored = replace(frames.ignored, class_id=mapped(frames.ignored.class_id))
+    return replace(frames, objects=objects, predictions=predictions, ignored=ignored)
 
 
 def _frame_names(sets: Sequence[FrameSet]) -> list[str]:

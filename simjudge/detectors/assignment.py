@@ -29,8 +29,8 @@ def ranked_matches(
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Predictions of a class by falling score, the object that each found, and the precision at each recall.
 
-    `both`: (F,), frames that count. Returns rows of predictions (P,), rows of objects (T, P), -1 for none, and
-    precision (T, 101).
+    `both`: (F,), frames that count. Returns rows of predictions (P,) but for those ignored at the lowest threshold,
+    rows of objects (T, P), -1 for none, and precision (T, 101).
     """
     objects, predictions = frames.objects, frames.predictions
     assert predictions is not None  # noqa: S101 - the caller looked
@@ -42,7 +42,10 @@ def ranked_matches(
     found, frame = found[rank < max_detections], frame[rank < max_detections]
     matched = _match(objects.box, labels, objects.frame[labels], predictions.box, found, frame)
     order = np.argsort(-predictions.score[found], kind="mergesort")
-    return found[order], matched[:, order], _precision(matched[:, order] >= 0, len(labels))
+    found, matched = found[order], matched[:, order]
+    ignored = _ignored_share(frames, predictions, found) >= np.minimum(THRESHOLDS, _MOST)[:, None]
+    counts = (matched >= 0) | ~ignored
+    return found[counts[0]], matched[:, counts[0]], _precision(matched >= 0, len(labels), counts)
 
 
 def _match(
@@ -96,10 +99,32 @@ def _box_iou(first: FloatArray, second: FloatArray) -> FloatArray:
     return np.asarray(inside / np.where(union > 0, union, 1.0))
 
 
-def _precision(hit: BoolArray, objects: int) -> FloatArray:
+def _ignored_share(frames: FrameSet, predictions: Predictions, rows: IntArray) -> FloatArray:
+    """The largest share of the box of each of some predictions (K,) that a region to be ignored of its class covers."""
+    share = np.zeros(len(rows))
+    regions = frames.ignored
+    for region in np.flatnonzero(np.isin(regions.frame, predictions.frame[rows])) if len(regions) else ():
+        at = np.flatnonzero(predictions.frame[rows] == regions.frame[region])
+        if regions.class_id[region] >= 0 and not frames.classless:
+            at = at[predictions.class_id[rows[at]] == regions.class_id[region]]
+        box = predictions.box[rows[at]]
+        shared = np.minimum(box[:, 2:], regions.box[region, 2:]) - np.maximum(box[:, :2], regions.box[region, :2])
+        inside = np.where((shared > 0).all(1), shared.prod(1), 0.0)
+        area = (box[:, 2:] - box[:, :2]).prod(1)
+        share[at] = np.maximum(share[at], inside / np.where(area > 0, area, 1.0))
+    return share
+
+
+def without_ignored(frames: FrameSet, rows: IntArray) -> IntArray:
+    """Those of some predictions that belong to no object, (K,), that do not lie in a region to be ignored."""
+    predictions = frames.predictions
+    return rows if predictions is None else rows[_ignored_share(frames, predictions, rows) < SAME_PLACE]
+
+
+def _precision(hit: BoolArray, objects: int, counts: BoolArray) -> FloatArray:
     """Precision at COCO's recalls, (T, 101), of hits by falling score (T, P) among so many objects."""
     true = np.cumsum(hit, axis=1, dtype=np.float64)
-    false = np.cumsum(~hit, axis=1, dtype=np.float64)
+    false = np.cumsum(counts & ~hit, axis=1, dtype=np.float64)
     # The highest precision at this recall or beyond, as COCO interpolates; spacing(1) as pycocotools has it.
     envelope = np.maximum.accumulate((true / (false + true + np.spacing(1)))[:, ::-1], axis=1)[:, ::-1]
     out = np.zeros((len(THRESHOLDS), len(RECALLS)))
@@ -298,9 +323,7 @@ def _sparse_assignment(i: IntArray, j: IntArray, iou: FloatArray) -> IntArray:
 
 
 def _left_over(frames: FrameSet, predictions: Predictions, chosen: IntArray, partner: IntArray) -> dict[int, int]:
-    free = np.zeros(len(predictions), np.bool_)
-    free[chosen] = True
-    free[partner[partner >= 0]] = False
+    free = without_ignored(frames, np.setdiff1d(chosen, partner[partner >= 0]))
     occurring = np.unique(np.concatenate([frames.objects.class_id, predictions.class_id]))
     classes = sorted({*frames.class_names, *(int(c) for c in occurring)})
     return {c: int(np.count_nonzero(predictions.class_id[free] == c)) for c in classes}
@@ -350,7 +373,8 @@ def confusion(frames: FrameSet, min_score: float, cuboid_iou: str = "3d") -> Con
             free_rows[row] = free_columns[column] = False
             counts[int(objects.class_id[row]), int(predictions.class_id[column])] += 1
     counts.update((int(k), NOTHING) for k in objects.class_id[free_rows])
-    counts.update((NOTHING, int(k)) for k in predictions.class_id[free_columns])
+    alone = without_ignored(frames, np.flatnonzero(free_columns))
+    counts.update((NOTHING, int(k)) for k in predictions.class_id[alone])
     return Confusion(dict(counts))
 
 
@@ -374,7 +398,7 @@ def average_precision(frames: FrameSet, max_detections: int = 100) -> dict[int, 
 def ranked_precision(
     frames: FrameSet, max_detections: int = 100
 ) -> tuple[dict[int, AveragePrecision], dict[int, RankedPredictions]]:
-    """`average_precision`, and the hits at IoU 0.5 that it rests on."""
+    """`average_precision`, and the hits at IoU 0.5 that it rests on; what is ignored there is not among them."""
     both = frames.labelled & frames.predicted
     objects, predictions = frames.objects, frames.predictions
     kept = objects.take(np.flatnonzero(both[objects.frame]))

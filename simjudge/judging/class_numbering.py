@@ -77,6 +77,7 @@ class ClassNumbering:
         return replace(
             frames,
             objects=_numbered(frames.objects, number),
+            ignored=_numbered(frames.ignored, number | {-1: -1}),
             predictions=None if frames.predictions is None else _numbered(frames.predictions, number),
             class_names={number[class_id]: name for class_id, name in frames.class_names.items()},
         )
@@ -135,12 +136,17 @@ class ClassSelection:
         return replace(
             frames,
             objects=self._chosen(frames.objects, frames),
+            ignored=self._chosen(frames.ignored, frames),
             predictions=None if predictions is None else self._chosen(predictions, frames),
             class_names={k: name for k, name in frames.class_names.items() if normalized_name(name) in self._wanted},
         )
 
     def _chosen(self, table: AnyTable, frames: FrameSet) -> AnyTable:
-        ids = [k for k in np.unique(table.class_id).tolist() if normalized_name(self._name(frames, k)) in self._wanted]
+        ids = [
+            k
+            for k in np.unique(table.class_id).tolist()
+            if k < 0 or normalized_name(self._name(frames, k)) in self._wanted
+        ]
         return table.take(np.flatnonzero(np.isin(table.class_id, ids)))
 
     def _known(self, frames: FrameSet) -> list[str]:
@@ -165,6 +171,7 @@ def rename_classes(frames: FrameSet, rename: Mapping[str, str], option: str) -> 
     return replace(
         frames,
         objects=_renumbered(frames.objects, moved),
+        ignored=_renumbered(frames.ignored, moved),
         predictions=None if frames.predictions is None else _renumbered(frames.predictions, moved),
         class_names={k: name for k, name in names.items() if moved.get(k, k) == k},
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
-from simjudge.detectors.assignment import participants
+from simjudge.detectors.assignment import participants, without_ignored
 from simjudge.detectors.iou import overlapping_pairs
 from simjudge.judging.box_neighbours import near_counts
 from simjudge.judging.compare_settings import CompareSettings
@@ -156,7 +156,7 @@ class _MeasuredSide(ShortRepr):
         frames = judged.frames
         _, chosen, predictions = participants(frames, method.min_score)
         partner = judged.assignment.prediction
-        wrong = np.setdiff1d(chosen, partner[partner >= 0])
+        wrong = without_ignored(frames, np.setdiff1d(chosen, partner[partner >= 0]))
         touched = overlapping_pairs(
             frames, np.arange(len(frames.objects)), wrong, by_class=False, cuboid_iou=method.cuboid_iou
         )[1]

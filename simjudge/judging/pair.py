@@ -14,7 +14,7 @@ import numpy as np
 from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Advance, Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
-from simjudge.detectors.assignment import confusion, participants
+from simjudge.detectors.assignment import confusion, participants, without_ignored
 from simjudge.detectors.iou import overlapping_pairs
 from simjudge.judging.class_numbering import match_classes
 from simjudge.judging.compare_settings import (
@@ -74,7 +74,7 @@ def inventions(judged: JudgedSet, method: Method) -> IntArray:
     _, chosen, _ = participants(judged.frames, method.min_score)
     everything = np.arange(len(judged.frames.objects))
     touched = overlapping_pairs(judged.frames, everything, chosen, by_class=False, cuboid_iou=method.cuboid_iou)[1]
-    return np.setdiff1d(chosen, touched)
+    return without_ignored(judged.frames, np.setdiff1d(chosen, touched))
 
 
 def judge_places(judged: JudgedSet, method: Method, most: int = MOST_PLACES) -> JudgedPlaces:

@@ -16,7 +16,7 @@ from simjudge.detectors.assignment import OVERALL, average_precision
 from simjudge.detectors.iou import box_iou
 
 
-def random_set(seed, frames=12, objects=40, extra=15):
+def random_set(seed, frames=12, objects=40, extra=15, *, crowded=False):
     rng = np.random.default_rng(seed)
     corner = rng.uniform(0, 200, (objects, 2))
     box = np.concatenate([corner, corner + rng.uniform(20, 90, (objects, 2))], axis=1)
@@ -31,16 +31,19 @@ def random_set(seed, frames=12, objects=40, extra=15):
         np.concatenate([moved, np.concatenate([other, other + 50], axis=1)]),
         rng.permutation(found.sum() + extra) / 100,  # no ties
     )
-    return FrameSet.build("random", [(320, 320)] * frames, Objects.build(frame, class_id, box), predictions)
+    crowds = np.array([[0, 0, 90, 320], [100, 100, 320, 190]] * 2)
+    ignored = Objects.build([0, 1, 1, 2], [1, 2, 2, 3], crowds) if crowded else None
+    table = Objects.build(frame, class_id, box)
+    return FrameSet.build("random", [(320, 320)] * frames, table, predictions, ignored=ignored)
 
 
 def plain_pycocotools(frames):
     """AP50 and AP50-95 over all classes, the way COCO's own demo calls it, with its standard settings."""
 
-    def rows(table, more):
+    def rows(table, more, first=1):
         return [
             {
-                "id": i + 1,
+                "id": first + i,
                 "image_id": int(table.frame[i]),
                 "category_id": int(table.class_id[i]),
                 "bbox": [*table.box[i, :2].tolist(), *(table.box[i, 2:] - table.box[i, :2]).tolist()],
@@ -56,7 +59,8 @@ def plain_pycocotools(frames):
         "info": {},
         "images": [{"id": i, "width": 320, "height": 320} for i in range(len(frames))],
         "categories": [{"id": int(c), "name": str(c)} for c in np.unique(frames.objects.class_id)],
-        "annotations": rows(frames.objects, lambda _: {}),
+        "annotations": rows(frames.objects, lambda _: {})
+        + rows(frames.ignored, lambda _: {"iscrowd": 1}, len(frames.objects) + 1),
     }
     with contextlib.redirect_stdout(io.StringIO()):
         truth.createIndex()
@@ -92,17 +96,19 @@ def naive_ap(frames, class_id, threshold):
     return np.mean([max(precision[recall >= level], default=0.0) for level in levels])
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_equal_to_pycocotools_used_plainly(seed, capsys):
-    frames = random_set(seed)
+@pytest.mark.parametrize("crowded", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_equal_to_pycocotools_used_plainly(seed, crowded, capsys):
+    frames = random_set(seed, crowded=crowded)
     found = average_precision(frames)
     assert found[OVERALL] == pytest.approx(plain_pycocotools(frames), abs=1e-3)
     assert not capsys.readouterr().out
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_equal_to_pycocotools_where_scores_tie_and_boxes_crowd(seed):
-    frames = random_set(seed, frames=2, objects=60, extra=40)
+@pytest.mark.parametrize("crowded", [False, True])
+@pytest.mark.parametrize("seed", range(2))
+def test_equal_to_pycocotools_where_scores_tie_and_boxes_crowd(seed, crowded):
+    frames = random_set(seed, frames=3, objects=80, extra=60, crowded=crowded)
     found = frames.predictions
     tied = Predictions.build(found.frame, found.class_id, found.box, np.round(found.score, 1))
     frames = frames.with_predictions(tied)

@@ -13,10 +13,10 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages, ImageError, is_turned
 from simjudge.core.names import name_to_stamp
-from simjudge.core.object_tables import NO_INSTANCE
+from simjudge.core.object_tables import NO_INSTANCE, Objects
 from simjudge.data.format_support.image_files import LONGEST_SIDE_PX, find_file, image_sizes
 from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, MaskList
-from simjudge.data.format_support.raw_rows import RawRows, build_objects, mend_foreign_labels
+from simjudge.data.format_support.raw_rows import ANY_CLASS, RawRows, build_objects, mend_foreign_labels
 from simjudge.data.format_support.sidecar import Sidecar
 
 
@@ -125,6 +125,7 @@ class LabelledShape:
     instance: int = NO_INSTANCE  # its number; NO_INSTANCE where it has none
     distance: float | None = None  # from the camera to its middle, metres; None where unknown
     visible: float | None = None  # the share of it that the image shows, 0 to 1; None where unknown
+    ignored: bool = False  # whether it is no object, and predictions in it count neither way; its name may be empty
 
 
 @dataclass(frozen=True)
@@ -158,11 +159,16 @@ def build_annotated_set(
     names = [annotated.name for annotated, _ in used]
     size = np.array([size for _, size in used], np.int64).reshape(-1, 2)
     found = [(number, shape) for number, (annotated, _) in enumerate(used) for shape in annotated.shapes or ()]
+    ignored = [(number, shape) for number, shape in found if shape.ignored]
+    found = [(number, shape) for number, shape in found if not shape.ignored]
+    for _, shape in ignored:
+        losses.add(CROWD, shape.where)
     for _, shape in found:
         if not shape.name.strip():
             losses.add("shapes without a class", shape.where)
     found = [(number, shape) for number, shape in found if shape.name.strip()]
-    class_names = number_classes({shape.name for _, shape in found})
+    class_names = number_classes({shape.name for _, shape in (*found, *ignored) if shape.name})
+    number_of = {name: class_id for class_id, name in class_names.items()}
     kept = [annotated.picture for annotated, _ in used]
     raw = mend_foreign_labels(_rows(found, class_names), size, str(path), losses)
     return FrameSet.build(
@@ -176,6 +182,11 @@ def build_annotated_set(
         images=FileImages(kept) if any(kept) else None,
         losses=losses,
         recording=[one.recording for one, _ in used] if all(one.recording for one, _ in used) else (),
+        ignored=Objects.build(
+            [number for number, _ in ignored],
+            [number_of.get(shape.name, ANY_CLASS) for _, shape in ignored],
+            [shape.box for _, shape in ignored],
+        ),
     )
 
 

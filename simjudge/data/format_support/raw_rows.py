@@ -316,6 +316,26 @@ def rows_from_json(
     )
 
 
+ANY_CLASS = -1  # Of a region in which predictions of every class are ignored
+
+
+def ignored_from_json(lists: Sequence[Any], where: RowName, losses: Losses) -> Objects:
+    """Read regions in which predictions count neither way, of every frame: rows of "class" and "box"; None for none."""
+    frame, class_id, box = [], [], []
+    for number, rows in enumerate(lists):
+        for index, row in enumerate(rows or ()):
+            try:
+                x0, y0, x1, y1 = (float(value) for value in row["box"])
+                known = int(row.get("class", ANY_CLASS))
+            except (TypeError, ValueError, KeyError, AttributeError, OverflowError):
+                losses.add("malformed rows", f"{where(number, index)} ({one_line(row)})")
+                continue
+            frame.append(number)
+            class_id.append(known)
+            box.append([x0, y0, x1, y1])
+    return Objects.build(frame, class_id, box)
+
+
 def _instance(row: dict[str, object]) -> int:
     instance = row.get("instance", NO_INSTANCE)
     if type(instance) is not int or not -(2**63) <= instance < 2**63:

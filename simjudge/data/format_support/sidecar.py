@@ -3,9 +3,9 @@
 The files of the format always win: what the sidecar says about a frame's objects counts only while the files still
 hold what they held when both were written (a fingerprint of each frame tells), so labels edited by hand are never
 overruled. Unknown to most formats are stamps that the names do not carry, frame order, sizes without images,
-instance ids, distances, visible shares, exact masks, which detector made the predictions, whether somebody labelled
-(a detector ran on) a frame in which there is nothing, which recording a frame is of, and whether frames were drawn one
-by one (at random poses).
+instance ids, distances, visible shares, exact masks, regions to be ignored, which detector made the predictions,
+whether somebody labelled (a detector ran on) a frame in which there is nothing, which recording a frame is of, and
+whether frames were drawn one by one (at random poses).
 """
 
 from __future__ import annotations
@@ -34,6 +34,7 @@ from simjudge.data.format_support.raw_rows import (
     OPTIONAL_COLUMNS,
     build_objects,
     build_predictions,
+    ignored_from_json,
     rows_from_json,
     rows_to_json,
     usable_values,
@@ -180,6 +181,14 @@ def _complete(plain: FrameSet, sidecar: Sidecar) -> FrameSet:
         independent=sidecar.content.get("independent") is True and all(known),
         label_source=str(sidecar.content.get("label_source", "")),
         recording=_recordings(known) or whole.recording,
+        ignored=concatenate_tables(
+            [
+                whole.ignored,
+                ignored_from_json(
+                    [entry.get("ignored") for entry in known], lambda f, r: f"{sidecar.path}: {f}.{r}", whole.losses
+                ),
+            ]
+        ),
     )
     row_of = {stem: i for i, stem in enumerate(sidecar.frame)}
     order = np.argsort([row_of.get(stem, len(row_of)) for stem in stems], kind="stable")
@@ -279,15 +288,17 @@ def write_sidecar(
     if plain.class_names != frames.class_names:
         content["class_names"] = _names_to_json(frames.class_names)
         content["class_names_in_files"] = _names_to_json(plain.class_names)
-    if frames.independent:
-        content["independent"] = True
-    if frames.label_source:
-        content["label_source"] = frames.label_source
+    content |= {"independent": True} if frames.independent else {}
+    content |= {"label_source": frames.label_source} if frames.label_source else {}
     if frames.detector is not None:
         content["detector"] = frames.detector.to_json()
         for name, made in zip(plain.frame_name, fingerprints(plain.predictions, len(plain)), strict=True):
             if made:
                 known[number[name]]["detected"] = made
+    # COCO holds the crowds of a class itself.
+    regions = frames.ignored.take(np.flatnonzero((frames.ignored.class_id < 0) | (len(plain.ignored) == 0)))
+    for index in np.unique(regions.frame).tolist():
+        (known[index]["ignored"],) = rows_to_json(regions, frames, np.array([index]))
     for what in ("objects", "predictions"):
         exact = _exact(getattr(frames, what), getattr(plain, what), frames, plain, order)
         for index, entry in exact.items():

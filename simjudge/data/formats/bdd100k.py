@@ -22,7 +22,6 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.text import load_json, one_line, parse_integer, parse_number
 from simjudge.data.format_support.annotated_frames import (
-    CROWD,
     FLAGS,
     NO_SHAPE,
     AnnotatedFrame,
@@ -195,12 +194,10 @@ def _shapes(labels: Any, frame: str, losses: Losses) -> Iterator[LabelledShape]:
         if x1 is None or y1 is None or x2 is None or y2 is None:
             losses.add("malformed rows", f"{where} ({one_line(box)})")
             continue
-        if _flagged(label, ("crowd", "ignored")):
-            losses.add(CROWD, f"{where} ({one_line(name)})")
-            continue
         if _flagged(label, ("occluded", "truncated")):
             losses.add(FLAGS, f"{where} ({one_line(name)})")
-        yield LabelledShape(name, [x1, y1, x2 + 1, y2 + 1], where)
+        ignored = _flagged(label, ("crowd", "ignored"))
+        yield LabelledShape(name, [x1, y1, x2 + 1, y2 + 1], where, ignored=ignored)
 
 
 def _flagged(label: Mapping[str, object], names: tuple[str, ...]) -> bool:

@@ -23,6 +23,7 @@ from PIL import Image, ImageDraw
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.frames import FrameSet, LabelPicture, decode_label_colours, decode_label_numbers
 from simjudge.core.images import LARGEST_IMAGE
+from simjudge.core.object_tables import Objects
 from simjudge.core.text import Json, load_json, one_line, parse_integer
 from simjudge.data.format_support.annotated_frames import CROWD
 from simjudge.data.format_support.image_files import (
@@ -47,6 +48,7 @@ _LEAST_POINTS = 2
 def with_instances(frames: FrameSet, files: Mapping[str, Path]) -> FrameSet:
     """Add the objects of polygons to a set."""
     frame, class_id, box, where, masks = [], [], [], [], MaskList()
+    regions: list[tuple[int, int, list[int]]] = []
     labelled = np.zeros(len(frames), np.bool_)
     for index, name in enumerate(frames.frame_name):
         file = files.get(name)
@@ -61,7 +63,9 @@ def with_instances(frames: FrameSet, files: Mapping[str, Path]) -> FrameSet:
             frames.losses.add("images of another size than annotated", shown)
             continue
         labelled[index] = True
-        for number, seen, corner, place in _seen(content["objects"], (width, height), str(file), frames.losses):
+        groups: list[tuple[int, list[int]]] = []
+        seen_ones = _seen(content["objects"], (width, height), str(file), groups, frames.losses)
+        for number, seen, corner, place in seen_ones:
             crop, (x, y) = crop_mask(seen, corner)
             rows, columns = seen.shape if crop is None else crop.shape
             frame.append(index)
@@ -69,6 +73,7 @@ def with_instances(frames: FrameSet, files: Mapping[str, Path]) -> FrameSet:
             box.append([float(x), float(y), float(x + columns), float(y + rows)])
             where.append(place)
             masks.append((crop, (x, y)))
+        regions += [(index, *group) for group in groups]
     raw = RawRows(
         np.array(frame, np.int64),
         np.array(class_id),
@@ -77,7 +82,8 @@ def with_instances(frames: FrameSet, files: Mapping[str, Path]) -> FrameSet:
         masks=masks.masks(),
     )
     objects = build_objects(raw, frames.size, dict(frames.class_names), frames.losses)
-    return replace(frames, objects=objects, labelled=labelled)
+    ignored = Objects.build(*([region[part] for region in regions] for part in range(3)))
+    return replace(frames, objects=objects, labelled=labelled, ignored=ignored)
 
 
 def _polygons(file: Path) -> Json:
@@ -88,9 +94,12 @@ def _polygons(file: Path) -> Json:
 
 
 def _seen(
-    objects: list[Any], size: tuple[int, int], file: str, losses: Losses
+    objects: list[Any], size: tuple[int, int], file: str, groups: list[tuple[int, list[int]]], losses: Losses
 ) -> Iterator[tuple[int, np.ndarray[Any, np.dtype[np.bool_]], tuple[int, int], str]]:
-    """The instances of a picture: class, visible pixels, column and row of their crop, and where they stand."""
+    """The instances of a picture: class, visible pixels, column and row of their crop, and where they stand.
+
+    Classes and extents of groups go to `groups`.
+    """
     if size[0] * size[1] > LARGEST_IMAGE:
         raise SimjudgeError(f"{file}: an image of {size[0]}x{size[1]} is too large to be drawn")
     canvas = Image.new("I", size)
@@ -112,6 +121,7 @@ def _seen(
             continue
         if is_group and number in _INSTANCES:
             losses.add(CROWD, f"{place} ({one_line(label)})")
+            groups.append((number, _bounds(points, size)))
         is_instance = number in _INSTANCES and not is_group
         draw.polygon([(x, y) for x, y in points], fill=len(instances) + 1 if is_instance else 0)
         if is_instance:

@@ -344,9 +344,11 @@ def write_coco(frames: FrameSet, path: str | Path) -> Losses:
             width, height = frames.size[i].tolist()
             image = {"id": i + 1, "file_name": names[i] or f"{stem}.png", "width": width, "height": height}
             images.append(image if frames.labelled[i] else image | {"labelled": False})
+        crowds = frames.ignored.take(np.flatnonzero(frames.ignored.class_id >= 0))
+        rows = [(row, crowd) for crowd, of in enumerate((frames.objects, crowds)) for row in _rows(of, frames.size)]
         annotations = [
-            {"id": i + 1, **row, "area": row["bbox"][2] * row["bbox"][3], "iscrowd": 0}
-            for i, row in enumerate(_rows(frames.objects, frames.size))
+            {"id": i + 1, **row, "area": row["bbox"][2] * row["bbox"][3], "iscrowd": crowd}
+            for i, (row, crowd) in enumerate(rows)
         ]
         categories = [{"id": i, "name": frames.class_name(i)} for i in sorted(used)]
         content = {"images": images, "annotations": annotations, "categories": categories}
@@ -412,7 +414,7 @@ def _read_plain(content: Any, path: Path, sidecar: Sidecar, *, is_own: bool) -> 
     found, number = _frames(content["images"], path, sidecar, losses)
     if not found.names:
         raise SimjudgeError(f"{path}: names no usable image; an empty set cannot be used{losses.reason}")
-    raw = _annotation_rows(content["annotations"], path, number, found.size, losses)
+    raw, crowds = _annotation_rows(content["annotations"], path, number, found.size, losses)
     # What simjudge has written is what it was given.
     if not is_own:
         refuse_corners(content["annotations"], path)
@@ -442,6 +444,7 @@ def _read_plain(content: Any, path: Path, sidecar: Sidecar, *, is_own: bool) -> 
         images=found.images(),
         losses=losses,
         recording=_videos(content["images"], number),
+        ignored=crowds,
     )
 
 
@@ -510,10 +513,14 @@ def _stems(entries: Sequence[tuple[str, int, int]]) -> list[str]:
     return ["_".join(p.with_suffix("").parts) for p in paths]
 
 
-def _annotation_rows(rows: Any, path: Path, number: dict[Any, int], size: IntArray, losses: Losses) -> RawRows:
+def _annotation_rows(
+    rows: Any, path: Path, number: dict[Any, int], size: IntArray, losses: Losses
+) -> tuple[RawRows, Objects]:
+    """The annotations that are objects, and crowds: regions in which predictions count neither way."""
     if not isinstance(rows, list):
         raise SimjudgeError(f"{path}: 'annotations' is not a list; export the annotations again")
     _check_ids(rows, "annotation", path)
+    crowds: list[tuple[int, int, list[float]]] = []
     frame: list[int] = []
     index: list[int] = []
     classes: list[Any] = []
@@ -525,9 +532,9 @@ def _annotation_rows(rows: Any, path: Path, number: dict[Any, int], size: IntArr
         if not isinstance(row, dict) or "category_id" not in row:
             losses.add("malformed rows", f"{where} ({one_line(row)})")
             continue
-        if row.get("iscrowd") or row.get("ignore"):
+        is_crowd = bool(row.get("iscrowd") or row.get("ignore"))
+        if is_crowd:
             losses.add("crowd regions, which are no objects", where)
-            continue
         image = row.get("image_id")
         if isinstance(image, str) and image not in number:
             image = parse_integer(image)  # exports write numbers as text
@@ -536,7 +543,9 @@ def _annotation_rows(rows: Any, path: Path, number: dict[Any, int], size: IntArr
             continue
         of = number[image]
         shape = parse_region(row, int(size[of, 0]), int(size[of, 1]), where, losses)
-        if shape is not None:
+        if is_crowd and shape is not None:
+            crowds.append((of, parse_integer(row["category_id"]) or 0, shape[0]))
+        elif shape is not None:
             frame.append(of)
             index.append(i)
             classes.append(row["category_id"])
@@ -545,7 +554,7 @@ def _annotation_rows(rows: Any, path: Path, number: dict[Any, int], size: IntArr
             boxes.append(shape[0])
             masks.append(shape[1])
     box = np.array(boxes, np.float64).reshape(-1, 4)
-    return RawRows(
+    raw = RawRows(
         np.array(frame, np.int64),
         parse_numbers(classes),
         box,
@@ -554,6 +563,7 @@ def _annotation_rows(rows: Any, path: Path, number: dict[Any, int], size: IntArr
         distance=optional["distance"],
         visible=optional["visible"],
     )
+    return raw, Objects.build(*([crowd[part] for crowd in crowds] for part in range(3)))
 
 
 __all__ = ["FORMATS", "is_coco", "is_coco_results", "read_coco", "read_coco_content", "read_results", "write_coco"]

@@ -40,7 +40,8 @@ _HEAD_BYTES = 4096
 _LEAST_POINTS = 3
 _TWO_POINTS = 2
 # Labels that labelme's examples and its scripts for VOC and COCO take for no class.
-_NO_OBJECTS = ("__ignore__", "_background_")
+_IGNORED = "__ignore__"
+_NO_OBJECTS = (_IGNORED, "_background_")
 _UNNAMED = "files that name no picture (imagePath), without one of the same name beside"
 _EMBEDDED = "pictures that only the JSON holds (imageData; to be saved beside it)"
 
@@ -108,6 +109,7 @@ def _names_picture(named: Any) -> bool:
 
 def _merged(given: Sequence[Any], size: tuple[int, int], file: str, losses: Losses) -> list[LabelledShape]:
     """The shapes of a frame; those of one label and group are one."""
+    regions: list[LabelledShape] = []
     groups: dict[tuple[str, str], list[LabelledShape]] = {}
     for index, outline in enumerate(given):
         where = f"{file}: shape {index}"
@@ -120,7 +122,10 @@ def _merged(given: Sequence[Any], size: tuple[int, int], file: str, losses: Loss
             losses.add(NO_SHAPE, f"{where} ({one_line(outline.get('shape_type'))})")
             continue
         if shape.name in _NO_OBJECTS:
-            losses.add(CROWD, f"{where} ({shape.name})")
+            if shape.name == _IGNORED:
+                regions.append(LabelledShape("", shape.box, where, ignored=True))
+            else:
+                losses.add(CROWD, f"{where} ({shape.name})")
             continue
         flags = outline.get("flags")
         if isinstance(flags, dict) and any(flags.values()):
@@ -128,7 +133,7 @@ def _merged(given: Sequence[Any], size: tuple[int, int], file: str, losses: Loss
         group = outline.get("group_id")
         key = (shape.name, f"shape {index}" if group is None else f"group {one_line(group)}")
         groups.setdefault(key, []).append(shape)
-    return [_union(shapes, size) for shapes in groups.values()]
+    return [*(_union(shapes, size) for shapes in groups.values()), *regions]
 
 
 def _shape(given: dict[str, object], size: tuple[int, int], where: str) -> LabelledShape | None:

@@ -31,6 +31,7 @@ from simjudge.data.format_support.raw_rows import (
     RawRows,
     build_objects,
     build_predictions,
+    ignored_from_json,
     rows_from_json,
     rows_to_json,
 )
@@ -49,9 +50,10 @@ def read_plain_json(path: str | Path) -> FrameSet:
     predictions: {"name": ..., "sha256": ..., "settings": {...}}, and "independent": true where each frame was drawn by
     itself, as at random poses. A frame holds "size" [width, height],
     "objects" (class, box [x0, y0, x1, y1] in pixels; instance; mask as COCO run lengths) and "predictions" (class, box,
-    score; mask), and may hold "name", "stamp" (nanoseconds), "recording" (the drive or scene that it is of, in all
-    frames or in none) and "image" (a path, relative to the file). A frame without "objects" is not labelled, one
-    without "predictions" has had no detector on it.
+    score; mask), and may hold "ignored" (regions in which predictions count neither way: box; class, -1 for any),
+    "name", "stamp" (nanoseconds), "recording" (the drive or scene that it is of, in all frames or in none) and "image"
+    (a path, relative to the file). A frame without "objects" is not labelled, one without "predictions" has had no
+    detector on it.
     """
     path = Path(path)
     return read_plain_content(load_json(path), path)
@@ -97,6 +99,9 @@ def read_plain_content(content: Any, path: Path) -> FrameSet:
         independent=isinstance(content, dict) and content.get("independent") is True,
         label_source=str(content.get("label_source", "")) if isinstance(content, dict) else "",
         recording=_recordings(kept, path),
+        ignored=ignored_from_json(
+            [f.get("ignored") for _, f in kept], lambda f, r: f"{path}: frame {kept[f][0]}: ignored {r}", losses
+        ),
     )
 
 
@@ -112,6 +117,7 @@ def write_plain_json(frames: FrameSet, path: str | Path) -> Losses:  # noqa: C90
     everything = np.arange(len(frames))
     objects = rows_to_json(frames.objects, frames, everything)
     predictions = None if frames.predictions is None else rows_to_json(frames.predictions, frames, everything)
+    ignored = rows_to_json(frames.ignored, frames, everything)
     entries = []
     for i, name in enumerate(frames.frame_name):
         entry: Json = {"size": frames.size[i].tolist()}
@@ -126,6 +132,8 @@ def write_plain_json(frames: FrameSet, path: str | Path) -> Losses:  # noqa: C90
             entry["image"] = images[i]
         if frames.labelled[i]:
             entry["objects"] = objects[i]
+        if ignored[i]:
+            entry["ignored"] = ignored[i]
         if predictions is not None and frames.predicted[i]:
             entry["predictions"] = predictions[i]
         entries.append(entry)

@@ -240,6 +240,8 @@ def write_recording(
     """
     stamps = recording_stamps(frames)
     losses = Losses()
+    if len(frames.ignored):
+        losses.add("regions to be ignored (folders and .json keep them)", frames.name, len(frames.ignored))
     maker = MessageMaker(standard_types(), frames, stamps, optical_frame(camera))
 
     def messages() -> Iterator[StampedMessage]:

@@ -17,10 +17,11 @@ from simjudge.core.files import LARGEST_TEXT, read_bytes
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import FileImages
 from simjudge.core.names import NO_STAMP
+from simjudge.core.object_tables import Objects
 from simjudge.data.clouds import Cloud, CloudBoxes, CloudPredictions, CloudSet
 from simjudge.data.format_support.annotated_frames import CROWD
 from simjudge.data.format_support.image_files import readable_images
-from simjudge.data.format_support.raw_rows import RawRows, build_objects, mend_foreign_labels
+from simjudge.data.format_support.raw_rows import ANY_CLASS, RawRows, build_objects, mend_foreign_labels
 from simjudge.data.formats.kitti.layout import CAMERA, RESULTS, KittiLayout, find_cameras, find_layout, other_images
 from simjudge.data.formats.kitti.text_files import (
     SCORED,
@@ -71,7 +72,7 @@ def read_kitti(path: Path, camera: int = CAMERA) -> FrameSet:
         raise SimjudgeError(f"{path}: holds no images of camera {camera}; {remedy}")
     frames = _frames(content)
     if camera == CAMERA:
-        for where in content.rows.dont_care:
+        for where, _, _ in content.rows.dont_care:
             content.losses.add(CROWD, where)
     return frames
 
@@ -259,6 +260,11 @@ def _frames(content: _Content) -> FrameSet:
     )
     raw = mend_foreign_labels(raw, size, str(layout.root), losses)
     used = set(np.unique(rows.class_id).tolist())
+    regions = [
+        (index[content.names[scan]], box)
+        for _, scan, box in rows.dont_care
+        if scan is not None and has_labels and content.names[scan] in index
+    ]
     return FrameSet.build(
         layout.root.name,
         size,
@@ -270,6 +276,7 @@ def _frames(content: _Content) -> FrameSet:
         class_names={number: name for number, name in rows.class_names.items() if number in used},
         images=FileImages(images),
         losses=losses,
+        ignored=Objects.build([at for at, _ in regions], [ANY_CLASS] * len(regions), [box for _, box in regions]),
     )
 
 

@@ -159,7 +159,7 @@ class KittiLabels(ShortRepr):
     score: FloatArray  # (N,), the last column of results; NaN where a row has none
     where: Sequence[str]  # file and line of each row
     class_names: dict[int, str]  # by class id, those of KITTI and others that the rows name
-    dont_care: Sequence[str] = ()  # file and line of each row of DontCare
+    dont_care: Sequence[tuple[str, int | None, list[float]]] = ()  # of each row of DontCare: where, scan and box
 
     def __len__(self) -> int:
         return len(self.scan)
@@ -209,7 +209,8 @@ def read_labels(
 ) -> KittiLabels:
     """Read label files, or results of a detector, whose rows end with a score."""
     ids = {name: number for number, name in (class_names or dict(enumerate(CLASSES))).items()}
-    scans, classes, tracks, numbers, scores, places, dont_care = [], [], [], [], [], [], list[str]()
+    scans, classes, tracks, numbers, scores, places = [], [], [], [], [], []
+    dont_care: list[tuple[str, int | None, list[float]]] = []
     for path, scan in files:
         text = read_bytes(path, LARGEST_TEXT).decode("utf-8", "replace")
         for number, line in enumerate(text.splitlines(), 1):
@@ -228,10 +229,10 @@ def read_labels(
             if len(row) > _NUMBERS and not scored:
                 losses.add(SCORED, f"{where} (score {values[_NUMBERS]})")
                 continue
-            if kind == DONT_CARE:
-                dont_care.append(where)
-                continue
             at = scan if scan is not None else scan_of.get(head[0] or 0)
+            if kind == DONT_CARE:
+                dont_care.append((where, at, [float(value or 0) for value in row[3:7]]))
+                continue
             if at is None:
                 losses.add("label rows of a frame without a scan", f"{where} (frame {head[0]})")
                 continue

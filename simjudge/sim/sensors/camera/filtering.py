@@ -101,12 +101,13 @@ def bent(frames: FrameSet, bend: Bend) -> FrameSet:
         raise UsageError(f"--lens: {frames.name} has instance masks, which are not bent; label pictures and boxes are")
     semantic = None if frames.semantic is None else BentLabels(frames.semantic, bend)
     images = None if frames.images is None else BentImages(frames.images, bend)
-    return replace(frames, objects=_bent_objects(frames, bend), images=images, semantic=semantic)
+    objects, ignored = (_bent_objects(table, bend) for table in (frames.objects, frames.ignored))
+    return replace(frames, objects=objects, ignored=ignored, images=images, semantic=semantic)
 
 
-def _bent_objects(frames: FrameSet, bend: Bend) -> Objects:
+def _bent_objects(table: Objects, bend: Bend) -> Objects:
     """Boxes behind the lens; those that end up beside the image go."""
-    objects = replace(frames.objects, box=bend.bent_boxes(frames.objects.box))
+    objects = replace(table, box=bend.bent_boxes(table.box))
     width, height = bend.size
     x0, y0, x1, y1 = objects.box.T
     return objects.take(np.flatnonzero((x1 > 0) & (y1 > 0) & (x0 < width) & (y0 < height)))

@@ -369,8 +369,14 @@ class LiveObjectSettings(StageSettings):
     tolerance: float = setting(
         0.0, "Greatest difference between the stamps of a real and a virtual frame.", unit="s", low=0, high=10
     )
-    wait: float = setting(5.0, "Time that a frame of one side waits for its partner.", unit="s", low=0.01, high=3600)
-    wait_count: int = setting(1000, "Frames of each side that wait at most.", low=1, high=100_000)
+    wait: float = setting(
+        5.0,
+        "Time that a frame of one side waits for its partner, once the other side has passed it or is silent.",
+        unit="s",
+        low=0.01,
+        high=3600,
+    )
+    wait_count: int = setting(200, "Frames of each side that wait at most.", low=1, high=100_000)
     jump_back: float = setting(
         1.0,
         "How far before the newest stamp a stamp must lie to be a jump back, after which all begins anew.",
@@ -423,7 +429,11 @@ class ValidationSettings(StageSettings):
         0.0, "Greatest difference between the stamps of ground truth and detections.", unit="s", low=0, high=10
     )
     wait: float = setting(
-        5.0, "Time that ground truth waits for its detections, or they for it.", unit="s", low=0.01, high=3600
+        5.0,
+        "Time that ground truth waits for its detections, or they for it, once the other has passed it or is silent.",
+        unit="s",
+        low=0.01,
+        high=3600,
     )
     wait_count: int = setting(1000, "Messages of each kind that wait at most.", low=1, high=100_000)
     jump_back: float = setting(

@@ -2,6 +2,9 @@
 
 Nothing is ever matched twice or across passes of a looped recording; what finds no partner within bounded waiting is
 handed out as left over. Within the tolerance the nearest come together, as in `simjudge.data.frame_sequences`.
+
+A stream that lost messages may have jumped back more or less often than the other one: equal stamps that keep the order
+of both streams are matched all the same, and are of one pass from there on.
 """
 
 from __future__ import annotations
@@ -122,7 +125,8 @@ Event: TypeAlias = "MatchedMessages | UnmatchedMessage | BackwardJump"
 @dataclass
 class _PendingMessage:
     item: Any
-    arrived: float
+    arrived: float  # seconds
+    number: int  # of the stream's messages, from 1
 
 
 @dataclass
@@ -130,11 +134,32 @@ class _Stream:
     """One stream: its pass, its newest stamp (of this pass, and before its last jump), what waits, what was there."""
 
     lap: int = 0
+    received: int = 0  # messages
+    matched: int = 0  # number of the latest message that was matched
     newest: int | None = None
     before: int | None = None
     last: float = 0.0
     waiting: dict[tuple[int, int], _PendingMessage] = field(default_factory=dict)
     seen: dict[tuple[int, int], None] = field(default_factory=dict)
+
+    def take(self, key: tuple[int, int]) -> Any:
+        pending = self.waiting.pop(key)
+        self.matched = max(self.matched, pending.number)
+        return pending.item
+
+    def find(self, stamp: int) -> tuple[int, int] | None:
+        """The first message of a stamp, of any pass, that came after all that were matched."""
+        return next((k for k, item in self.waiting.items() if k[1] == stamp and item.number > self.matched), None)
+
+    def shift(self, lap: int, passes: int) -> None:
+        """Count the passes from `lap` on as so many later."""
+
+        def later(key: tuple[int, int]) -> tuple[int, int]:
+            return (key[0] + passes, key[1]) if key[0] >= lap else key
+
+        self.lap += passes
+        self.waiting = {later(key): item for key, item in self.waiting.items()}
+        self.seen = {later(key): None for key in self.seen}
 
 
 @dataclass(frozen=True)
@@ -142,7 +167,7 @@ class MatchingLimits:
     """How messages are matched."""
 
     tolerance_ns: int = 0  # largest difference of stamps, nanoseconds
-    wait: float = 5.0  # seconds that a message waits for its partner
+    wait: float = 5.0  # seconds that a message waits for its partner, or for anything from a stream that lags behind
     max_waiting: int = 1000  # messages of a stream that wait at most; the longest waiting goes first
     # nanoseconds that a stamp must lie before the newest one to be a jump back; less is out of order
     jump_ns: int = 1_000_000_000
@@ -182,21 +207,24 @@ class StreamMatcher:
         """
         mine, other = self._streams[side], self._streams[1 - side]
         events: list[Event] = list(self._order(side, stamp, now))
+        mine.received += 1
+        partner = (mine.lap, stamp) if (mine.lap, stamp) in other.waiting else other.find(stamp)
+        if partner and partner[0] > mine.lap:
+            # Jumps of its own were not noticeable: its partner shows which pass it is in.
+            mine.lap, mine.newest = partner[0], stamp
+        elif partner and partner[0] < mine.lap and (mine.lap, stamp) not in mine.seen:
+            other.shift(partner[0], mine.lap - partner[0])
         key = (mine.lap, stamp)
-        newer = (other.lap, stamp)
-        if mine.lap < other.lap and key not in other.waiting and newer in other.waiting:
-            # This stream's own jump was not noticeable: its partner shows which pass it is in.
-            mine.lap, mine.newest, key = other.lap, stamp, newer
         if key in mine.seen:
             return [*events, UnmatchedMessage(side, stamp, DUPLICATE)]
         mine.seen[key] = None
         if len(mine.seen) > _REMEMBERED:
             del mine.seen[next(iter(mine.seen))]
-        partner = other.waiting.pop(key, None)
-        if partner is not None:
-            events.append(_match(key, side, item, partner.item))
+        if partner:
+            mine.matched = mine.received
+            events.append(_match(key, side, item, other.take(key)))
         else:
-            mine.waiting[key] = _PendingMessage(item, now)
+            mine.waiting[key] = _PendingMessage(item, now, mine.received)
         events += self._settle()
         for which in _SIDES:
             while len(self._streams[which].waiting) > self.limits.max_waiting:
@@ -207,10 +235,12 @@ class StreamMatcher:
         """Settle what has waited long enough. `now`: seconds on the steady clock of `add`."""
         events: list[Event] = []
         for side in _SIDES:
-            waiting = self._streams[side].waiting
+            waiting, other = self._streams[side].waiting, self._streams[1 - side]
             while waiting:
                 key = next(iter(waiting))
-                if now - waiting[key].arrived < self.limits.wait:
+                # A slow detector's next results may still be this one's, as long as they come.
+                comes = now - other.last < self.limits.wait and not self._is_past(1 - side, *key)
+                if comes or now - waiting[key].arrived < self.limits.wait:
                     break
                 events += self._give_up(side, key)
         return events
@@ -291,7 +321,7 @@ class StreamMatcher:
         events: list[Event] = []
         for pair in zip(*pair_stamps(*cluster.stamps, self.limits.tolerance_ns), strict=True):
             keys = [(cluster.lap, cluster.stamps[side][int(pair[side])]) for side in _SIDES]
-            items = [self._streams[side].waiting.pop(keys[side]).item for side in _SIDES]
+            items = [self._streams[side].take(keys[side]) for side in _SIDES]
             events.append(MatchedMessages(keys[0][1], cluster.lap, *items))
         return events
 

@@ -106,6 +106,16 @@ def test_waiting_is_bounded_by_time():
     assert matcher.expire(3.0) == [UnmatchedMessage(0, 200, NO_PARTNER)]
 
 
+def test_a_stream_that_lags_behind_is_waited_for_while_it_goes_on():
+    matcher = StreamMatcher(MatchingLimits(wait=2.0))
+    for stamp in range(1, 21):
+        matcher.add(0, stamp, None, stamp * 0.1)
+    events = [event for stamp in range(1, 11) for event in matcher.add(1, stamp, None, stamp * 1.0)]
+    assert [type(event) for event in events] == [MatchedMessages] * 10
+    assert matcher.expire(11.9) == []
+    assert left(matcher.expire(12.0)) == [(0, stamp) for stamp in range(11, 21)]
+
+
 def test_out_of_order_is_counted_and_still_matched():
     events, matcher = run([(0, 100), (0, 90), (1, 90), (1, 100)])
     assert pairs(events) == [(90, 90), (100, 100)]
@@ -149,6 +159,17 @@ def test_a_jump_that_one_stream_does_not_notice_does_not_part_them_for_good():
     order += [(0, SECOND + 1), (1, SECOND + 1), (0, SECOND + 2), (1, SECOND + 2)]
     events, _ = run(order, MatchingLimits(wait=1e9))
     assert pairs(events) == [(SECOND, SECOND), (SECOND + 1, SECOND + 1), (SECOND + 2, SECOND + 2)]
+
+
+@given(st.permutations(range(1, 25)), st.sets(st.tuples(st.integers(0, 1), st.integers(1, 24))), st.randoms())
+def test_equal_stamps_are_matched_whatever_jumps_each_stream_makes(frames, lost, random):
+    queues = [[(side, s * SECOND) for s in frames if (side, s) not in lost] for side in (0, 1)]
+    order = []
+    while any(queues):
+        order.append(random.choice([queue for queue in queues if queue]).pop(0))
+    events, _ = run(order, MatchingLimits(wait=1e9))
+    both = {s for s in frames if not {(0, s), (1, s)} & lost}
+    assert pairs(events) == [(s * SECOND, s * SECOND) for s in sorted(both)]
 
 
 @pytest.mark.parametrize("side", [0, 1])

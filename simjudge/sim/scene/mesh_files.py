@@ -27,6 +27,7 @@ from simjudge.sim.scene.model import Colour, Mesh, Paint, Surface
 from simjudge.sim.scene.obj import (
     MtlMaterial,
     ObjMesh,
+    file_below,
     normals_from_image,
     read_mtl,
     read_normal_map,
@@ -64,7 +65,7 @@ class GltfMesh(NamedTuple):
 def read_gltf(path: Path) -> GltfMesh:
     """Read a glTF file (path of the file; what it refers to lies relative to its folder)."""
     content = _content(path)
-    _check_images(path, content)
+    _check_files(path, content)
     parts = _Parts(path, _not_shown(content), has_normals=_has_normals(content))
     scene = _load(path)
     for node in scene.graph.nodes_geometry:
@@ -103,15 +104,16 @@ def _load(path: Path) -> Any:
         raise SimjudgeError(f"{path}: a damaged glTF file ({one_line(error)}); export it again") from error
 
 
-def _check_images(path: Path, content: dict[str, object]) -> None:
-    """Refuse images that are not there: trimesh goes on without them."""
-    for image in _list(content.get("images")):
-        uri = _table(image).get("uri")
-        if isinstance(uri, str) and not uri.startswith("data:"):
-            from urllib.parse import unquote  # noqa: PLC0415 - seldom needed
+def _check_files(path: Path, content: dict[str, object]) -> None:
+    """Refuse files that lie elsewhere, or are not there: trimesh goes on without images."""
+    for kind, noun in (("images", "texture"), ("buffers", "buffer")):
+        for entry in _list(content.get(kind)):
+            uri = _table(entry).get("uri")
+            if isinstance(uri, str) and not uri.startswith("data:"):
+                from urllib.parse import unquote  # noqa: PLC0415 - seldom needed
 
-            if not is_file(path.parent / unquote(uri)):
-                raise SimjudgeError(f"{path}: its texture {one_line(uri)} does not exist; put it beside the file")
+                if not is_file(file_below(path, unquote(uri), f"{path}: {noun}")):
+                    raise SimjudgeError(f"{path}: its {noun} {one_line(uri)} does not exist; put it beside the file")
 
 
 def _has_normals(content: dict[str, object]) -> bool:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from functools import lru_cache
-from pathlib import Path
+from pathlib import Path, PurePosixPath, PureWindowsPath
 from typing import NamedTuple
 
 import cv2
@@ -67,6 +67,7 @@ def read_obj(path: Path) -> ObjMesh:
             material = " ".join(words[1:])
         elif words[0] == "mtllib":
             libraries.append(" ".join(words[1:]))
+            file_below(path, libraries[-1], where)
             if not libraries[-1].lower().endswith(".mtl"):
                 raise SimjudgeError(f"{where}: {one_line(libraries[-1])}: a file of materials ends in .mtl")
         elif words[0] in _FREE_FORM:
@@ -287,8 +288,16 @@ def _file(where: str, words: list[str]) -> Path:
         raise SimjudgeError(f"{where}: {one_line(' '.join(words))}: options of textures are not read; remove them")
     if len(words) < 2:
         raise SimjudgeError(f"{where}: {words[0]}: the path of an image is needed")
+    return file_below(Path(where.rsplit(":", 1)[0]), " ".join(words[1:]), where)
+
+
+def file_below(path: Path, name: str, where: str) -> Path:
+    """A file that another one names: beside it or in a folder below, since a mesh from elsewhere may name any file."""
     # Some exporters write the separators of Windows.
-    return Path(where.rsplit(":", 1)[0]).parent / " ".join(words[1:]).replace("\\", "/")
+    relative = name.replace("\\", "/")
+    if PurePosixPath(relative).is_absolute() or PureWindowsPath(relative).drive or ".." in relative.split("/"):
+        raise SimjudgeError(f"{where}: {one_line(name)} lies outside of the file's folder; copy it there and name that")
+    return path.parent / relative
 
 
 _MOST_BEHIND = 0.01  # Part of a normal map that may look inward: noise of JPEG

@@ -32,6 +32,7 @@ from rclpy.subscription import Subscription
 from simjudge.core.errors import Losses, SimjudgeError, counted
 from simjudge.core.processes import EXIT_FAILED, EXIT_LOST, EXIT_OK, EXIT_STOPPED
 from simjudge.ros.node_interfaces import CAMERA, LATCHED, NODES, Endpoint, NodeInterface
+from simjudge.terminal.printing import print_nothing_that_steers
 
 from .diagnostics import Diagnostics, watch_clock, watch_types
 from .ending import EndingNode, StopSignals, end_in_turn, wait_until_arrived
@@ -150,6 +151,7 @@ def run_node(node_class: type[SimjudgeNode], args: Sequence[str] | None = None) 
     if {"-h", "--help"} & set(arguments[1:]):
         sys.stdout.write(_help(node_class))
         sys.exit(EXIT_OK)
+    print_nothing_that_steers()
     load_shared_memory_profile()
     losses, problem, unfinished = Losses(), "", False
     try:

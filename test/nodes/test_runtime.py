@@ -20,6 +20,7 @@ from std_msgs.msg import String  # noqa: E402
 from simjudge.core.errors import SimjudgeError  # noqa: E402
 from simjudge.nodes import qos, runtime  # noqa: E402
 from simjudge.nodes.diagnostics import patience  # noqa: E402
+from simjudge.nodes.ending import PrintableLogger  # noqa: E402
 
 SMALL = Path(__file__).with_name("small_node.py")
 
@@ -69,6 +70,11 @@ def test_shared_memory_of_a_killed_node_is_removed_and_that_of_a_living_one_is_n
     assert graph.stop(alive) == 0
     remove_orphaned_segments()
     assert not [path for path in of_killed | of_alive if path.exists()]
+
+
+def test_log_lines_cannot_steer_a_terminal(capfd):
+    PrintableLogger("node").warning("class \x1b[2Jcone")
+    assert r"class \x1b[2Jcone" in "".join(capfd.readouterr())
 
 
 @pytest.mark.parametrize(("word", "code"), [("finish", 0), ("fail", 1), ("lose", 0)])

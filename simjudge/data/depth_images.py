@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from simjudge.core.arrays import ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.files import LARGEST_IMAGE_FILE, read_bytes
+from simjudge.core.files import LARGEST_IMAGE_FILE, check_file, read_bytes
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, check_encoded_size, check_image_size
 from simjudge.core.names import NO_STAMP, composed
@@ -240,6 +240,7 @@ def read_depth(path: Path, scale: float | None = None) -> DepthValues:
     suffix = path.suffix.lower()
     try:
         if suffix == ".npy":
+            check_file(path)
             # Mapped, so that a header that claims more than the file holds fills no memory.
             values = np.load(path, mmap_mode="r", allow_pickle=False)
         elif suffix == ".exr":

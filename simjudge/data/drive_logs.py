@@ -19,6 +19,7 @@ from scipy.ndimage import median_filter
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.files import check_file
 from simjudge.core.text import list_some
 from simjudge.data.rosbag2.reading import fill_in_stamps
 from simjudge.data.rosbag2.recorded_poses import ODOMETRY, decoded_messages, header_stamp, read_poses
@@ -155,6 +156,7 @@ def read_drive(path: str | Path, topic: str | None = None) -> DriveLog:
 
 def _read_csv(path: Path) -> DriveLog:
     losses = Losses()
+    check_file(path)
     try:
         with path.open(newline="", encoding="utf-8-sig") as stream:
             reader = csv.DictReader(stream, skipinitialspace=True)

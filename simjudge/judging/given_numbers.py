@@ -20,6 +20,7 @@ import numpy as np
 
 from simjudge.core.arrays import FloatArray, ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
+from simjudge.core.files import check_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import RgbImage
 from simjudge.core.names import NO_STAMP
@@ -91,6 +92,7 @@ def read_table(path: Path, columns: Sequence[str] | None = None) -> GivenTable:
 
 
 def _csv_rows(path: Path) -> tuple[list[str], Iterator[tuple[int, Mapping[str, object]]]]:
+    check_file(path)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:

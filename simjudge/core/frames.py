@@ -7,10 +7,12 @@ y down, continuous and half-open: pixel (column i, row j) covers [i, i + 1) x [j
 from __future__ import annotations
 
 import io
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import wraps
 from pathlib import Path
-from typing import Protocol
+from typing import Concatenate, ParamSpec, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -429,3 +431,23 @@ def _renumbered(table: AnyTable, number: IntArray) -> AnyTable:
     """The rows whose frame has a new number (not -1), under it."""
     kept = table.take(np.flatnonzero(number[table.frame] >= 0))
     return order_by_frame(replace(kept, frame=number[kept.frame]))
+
+
+_More = ParamSpec("_More")
+_Kept = TypeVar("_Kept")
+
+
+def kept_with_set(
+    compute: Callable[Concatenate[FrameSet, _More], _Kept],
+) -> Callable[Concatenate[FrameSet, _More], _Kept]:
+    """Compute once for a set what each of its classes and halves asks for, and forget it with the set."""
+    kept: dict[tuple[object, ...], tuple[weakref.ref[FrameSet], _Kept]] = {}
+
+    @wraps(compute)
+    def ask(frames: FrameSet, *args: _More.args, **kwargs: _More.kwargs) -> _Kept:
+        key = (id(frames), *args, *kwargs.values())
+        if key not in kept:
+            kept[key] = (weakref.ref(frames, lambda _: kept.pop(key, None)), compute(frames, *args, **kwargs))
+        return kept[key][1]
+
+    return ask

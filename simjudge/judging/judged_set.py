@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import weakref
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from functools import wraps
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 import cv2
 import numpy as np
 
 from simjudge.core.arrays import BoolArray, IntArray, ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
-from simjudge.core.frames import UNLABELLED, FrameSet, LabelPicture
+from simjudge.core.frames import UNLABELLED, FrameSet, LabelPicture, kept_with_set
 from simjudge.core.images import EncodedImage, ImageError, Images, RgbImage
 from simjudge.core.object_tables import Objects
 from simjudge.data.semantic_classes import SemanticClasses, label_pairs, scaled_height
@@ -25,22 +22,6 @@ from simjudge.method.patches import Contexts, object_contexts
 from simjudge.method.pool import Samples
 from simjudge.method.precision_curve import RankedPredictions
 from simjudge.method.segmentation import grid_samples
-
-_Kept = TypeVar("_Kept")
-
-
-def kept_with_set(compute: Callable[[FrameSet], _Kept]) -> Callable[[FrameSet], _Kept]:
-    """Compute once for a set what each of its classes and halves asks for, and forget it with the set."""
-    kept: dict[int, tuple[weakref.ref[FrameSet], _Kept]] = {}
-
-    @wraps(compute)
-    def ask(frames: FrameSet) -> _Kept:
-        number = id(frames)
-        if number not in kept:
-            kept[number] = (weakref.ref(frames, lambda _: kept.pop(number, None)), compute(frames))
-        return kept[number][1]
-
-    return ask
 
 
 @kept_with_set

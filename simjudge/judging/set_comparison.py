@@ -10,10 +10,10 @@ import numpy as np
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Advance
-from simjudge.core.frames import FrameSet
+from simjudge.core.frames import FrameSet, kept_with_set
 from simjudge.judging.box_neighbours import covered_shares, near_counts
 from simjudge.judging.compare_settings import CompareSettings, PlanSettings, SweepSettings
-from simjudge.judging.judged_set import JudgedSet, class_contexts, kept_with_set
+from simjudge.judging.judged_set import JudgedSet, class_contexts
 from simjudge.judging.units.sampling_units import SampleUnits, sample_units
 from simjudge.method.algorithm import ClassComparison, compare_pairs, draw_pairs
 from simjudge.method.balance import UNBALANCED, unlike
@@ -124,6 +124,11 @@ def _columns(frames: FrameSet) -> tuple[FloatArray, ...]:
     )
 
 
+@kept_with_set
+def _predicted_classes(frames: FrameSet) -> frozenset[int]:
+    return frozenset(() if frames.predictions is None else np.unique(frames.predictions.class_id).tolist())
+
+
 Comparisons = dict[int, ClassComparison]
 """What Algorithm 1 gives, by class id."""
 Drawn = dict[int, list[Bootstrap | None]]
@@ -175,7 +180,7 @@ class SetComparison(ShortRepr):
         scope = self.units.scope if tried else Scope.UNKNOWN
         classes = [
             Evidence(
-                reduce_comparisons([one]).mean_w1,
+                one.mean_w1,
                 drawn[k][number] if drawn[k] else None,
                 self.size([k]),
                 adjusted=self.model(k) is not None,
@@ -195,8 +200,10 @@ class SetComparison(ShortRepr):
 
     def _of_working_detector(self, certainty: Certainty, class_id: int | None) -> Certainty:
         """The certainty of a class, or of all: where the detector fails in both sets, they agree whatever they show."""
+        if certainty.verdict == Verdict.NOT_TESTED:
+            return certainty
         sides = [judged.numbers(class_id) for judged in self.sets]
-        if certainty.verdict == Verdict.NOT_TESTED or not all(finds_nothing(s.map50, s.recall) for s in sides):
+        if not all(finds_nothing(s.map50, s.recall) for s in sides):
             return certainty
         return replace(certainty, verdict=Verdict.DETECTOR_FAILS)
 
@@ -245,8 +252,7 @@ class SetComparison(ShortRepr):
                     units = blocks
             held.append(units)
         predicted = any(judged.frames.classless for judged in self.sets) or any(
-            judged.frames.predictions is not None and bool(np.isin(judged.frames.predictions.class_id, class_ids).any())
-            for judged in self.sets
+            not _predicted_classes(judged.frames).isdisjoint(class_ids) for judged in self.sets
         )
         return SampleSize.of_units((held[0], held[1]), predicted=predicted)
 
@@ -258,6 +264,11 @@ class ScheduledComparison:
     comparison: SetComparison  # the sets, judged by one detector
     schedule: DrawSchedule
     swapped: bool = False  # A has the objects of the first comparison's B, and B those of its A
+
+    @property
+    def measures_balance(self) -> bool:
+        """Whether it is told how unlike the objects of each class are."""
+        return self.comparison.adjusts and self.schedule.draws > 0
 
     def pair(
         self, class_id: int, first: tuple[Samples, Samples] | None, normals: Normals | None, *, balance: bool = False
@@ -271,7 +282,7 @@ class ScheduledComparison:
         pair = ClassPair(*samples, normals, swapped=self.swapped, counted=counted)
         if normals is not None:
             return replace(pair, expected=self.comparison.model(class_id))
-        if not balance or not self.comparison.adjusts or not self.schedule.draws:
+        if not balance or not self.measures_balance:
             return pair
         return replace(pair, covariates=class_covariates(self.comparison.sets, class_id)[0])
 
@@ -287,16 +298,33 @@ def compare_together(
 
     `thetas`: thresholds, ascending; the method's where not given.
     """
-    first = scheduled[0].comparison
-    method, ids = first.method, first.class_ids
+    method = scheduled[0].comparison.method
     limits = [method.theta] if thetas is None else list(thetas)
+    compared = _join_classes(scheduled, limits, advance, run)
+    _plan_shifts(scheduled, method)
+    parts = _draw_classes(scheduled, limits, compared, run)
+    return [
+        (by_theta, _collected(part, by_theta, each))
+        for by_theta, part, each in zip(compared, parts, scheduled, strict=True)
+    ]
+
+
+def _join_classes(
+    scheduled: Sequence[ScheduledComparison], limits: list[float], advance: Advance | None, run: PartRunner | None
+) -> list[list[Comparisons]]:
+    """What Algorithm 1 gives for each comparison, at each threshold."""
+    first = scheduled[0].comparison
+    method = first.method
     # Whether batches are balanced is a matter of the method's own threshold, if others are looked at too.
     balance_at = limits.index(method.theta) if method.theta in limits else 0
     both = any(plan.swapped for plan in scheduled)
     counts = [len(judged.frames.objects) for judged in first.sets]
     work, done = counts[0] + (counts[1] if both else 0), 0
     compared: list[list[Comparisons]] = [[{} for _ in limits] for _ in scheduled]
-    for class_id in ids:
+    for class_id in first.class_ids:
+        if not both and not len(first.sets[0].rows(class_id)):
+            _enter_nothing(scheduled, compared, class_id, limits)
+            continue
         pairs = _class_pairs(scheduled, class_id)
         found = compare_pairs(pairs, method, limits, _shifted(advance, done, work), run, balance_at)
         for number, result in enumerate(found):
@@ -308,14 +336,37 @@ def compare_together(
         done += len(pairs[0].a.performance) + (len(pairs[0].b.performance) if both else 0)
         # The contexts of one class are gone before those of the next one are cut out.
         del pairs
-    _plan_shifts(scheduled, method)
+    return compared
+
+
+def _enter_nothing(
+    scheduled: Sequence[ScheduledComparison], compared: list[list[Comparisons]], class_id: int, limits: list[float]
+) -> None:
+    """Enter a class of which A holds no object."""
+    for plan, by_theta in zip(scheduled, compared, strict=True):
+        if plan.measures_balance:
+            plan.comparison.balance[class_id] = ClassBalance({})
+        a, b = (judged.assignment.performance[judged.rows(class_id)] for judged in plan.comparison.sets)
+        for theta, comparisons in zip(limits, by_theta, strict=True):
+            comparisons[class_id] = ClassComparison.nothing(theta, a, b)
+
+
+def _draw_classes(
+    scheduled: Sequence[ScheduledComparison],
+    limits: list[float],
+    compared: list[list[Comparisons]],
+    run: PartRunner | None,
+) -> list[dict[int, list[list[DrawnRows]]]]:
+    """What the draws give for each comparison: by class id, of each batch at each threshold."""
+    lowest = [by_theta[0] for by_theta in compared]
+    ids = [class_id for class_id in lowest[0] if any(one[class_id].compared.any() for one in lowest)]
     batches = [plan.schedule.next_batch() for plan in scheduled]
-    parts: list[dict[int, list[list[DrawnRows]]]] = [{k: [] for k in ids} for _ in scheduled]
+    parts: list[dict[int, list[list[DrawnRows]]]] = [{k: [] for k in lowest[0]} for _ in scheduled]
     while any(batch is not None for batch in batches):
         for class_id in ids:
-            share = _drawn_share([by_theta[0][class_id] for by_theta in compared], scheduled)
+            share = _drawn_share([one[class_id] for one in lowest], scheduled)
             pairs = _class_pairs(scheduled, class_id, batches)
-            for number, drawn in enumerate(draw_pairs(pairs, method, limits, run, share)):
+            for number, drawn in enumerate(draw_pairs(pairs, scheduled[0].comparison.method, limits, run, share)):
                 if batches[number] is not None:
                     parts[number][class_id].append(drawn)
             del pairs
@@ -325,10 +376,7 @@ def compare_together(
             None if batch is None else plan.schedule.next_batch()
             for plan, batch in zip(scheduled, batches, strict=True)
         ]
-    return [
-        (by_theta, _collected(part, by_theta, each))
-        for by_theta, part, each in zip(compared, parts, scheduled, strict=True)
-    ]
+    return parts
 
 
 def _plan_shifts(scheduled: Sequence[ScheduledComparison], method: Method) -> None:

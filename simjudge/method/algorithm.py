@@ -46,10 +46,33 @@ class ClassComparison(ShortRepr):
     match: IntArray
     match_similarity: FloatArray
 
+    @classmethod
+    def nothing(cls, theta: float, performance_a: FloatArray, performance_b: FloatArray) -> ClassComparison:
+        """Where no context of A is compared, as with none of A."""
+        count = len(performance_a)
+        return cls(
+            theta,
+            performance_a,
+            performance_b,
+            np.full(count, np.nan),
+            np.full(count, np.nan),
+            np.zeros((count, 2), np.int64),
+            np.zeros(count, np.bool_),
+            np.zeros(len(performance_b), np.bool_),
+            np.full(count, -1, np.int64),
+            np.zeros(count),
+        )
+
     @property
     def compared(self) -> BoolArray:
         """(n_a,) which contexts of A were compared."""
         return ~np.isnan(self.w1)
+
+    @property
+    def mean_w1(self) -> float | None:
+        """The mean of W1 over what was compared; None where nothing was."""
+        w1 = self.w1[self.compared]
+        return float(w1.mean()) if len(w1) else None
 
 
 class JoinedPair(NamedTuple):

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from simjudge.core.arrays import IntArray, ShortRepr
-from simjudge.core.frames import FrameSet
+from simjudge.core.frames import FrameSet, kept_with_set
 from simjudge.core.object_tables import Masks, round_to_pixels, row_offsets, whole_pixel_boxes
 from simjudge.method.bits import WORD, whole_lines
 from simjudge.method.method import Method
@@ -146,7 +146,7 @@ def object_contexts(frames: FrameSet, method: Method, anchors: IntArray) -> Cont
         frames: the set; every one of its objects shows in the patches around it.
         anchors: (N,) rows of `frames.objects`.
     """
-    edges, (height, width) = _whole_edges(frames, method), method.patch
+    edges, (height, width) = _whole_edges(frames, integer_boxes=method.integer_boxes), method.patch
     # Twice the centre stays a whole number; the halving below is the only rounding.
     twice, side = edges[anchors, :2] + edges[anchors, 2:], np.array([width, height], np.int64)
     # The authors' public tool halves an odd patch by itself.
@@ -166,29 +166,46 @@ def place_contexts(frames: FrameSet, method: Method, frame: IntArray, origin: In
     return _cut_patches(frames, method, frame, origin, whole)
 
 
-def _whole_edges(frames: FrameSet, method: Method) -> IntArray:
+@kept_with_set
+def _whole_edges(frames: FrameSet, *, integer_boxes: bool) -> IntArray:
     """The edges of all objects on the pixel grid."""
     objects = frames.objects
-    if method.integer_boxes:
+    if integer_boxes:
         return whole_pixel_boxes(objects.box, frames.size[objects.frame])
     return round_to_pixels(objects.box)
 
 
+@kept_with_set
+def _painted_objects(
+    frames: FrameSet, *, integer_boxes: bool, paint_masks: bool, class_aware: bool
+) -> tuple[_Painted, IntArray, IntArray]:
+    """What all objects paint, the first row of each frame, and the class of each plane."""
+    objects = frames.objects
+    masks = objects.masks if paint_masks and objects.masks is not None else Masks.none(len(objects))
+    classes, plane = np.unique(objects.class_id, return_inverse=True)
+    if not class_aware:
+        classes, plane = np.zeros(1, np.int64), np.zeros(len(objects), np.int64)
+    extent = _extent(_whole_edges(frames, integer_boxes=integer_boxes), masks)
+    painted = _Painted(objects.frame, plane.reshape(-1).astype(np.int64), extent, masks)
+    if not frames.cyclic:
+        painted = painted.inside(frames.size, cyclic=False)
+    return painted, row_offsets(painted.frame, len(frames)), classes
+
+
 def _cut_patches(frames: FrameSet, method: Method, frame: IntArray, origin: IntArray, window: IntArray) -> Contexts:
     """Paint the objects of a set into patches, of which `window` is kept."""
-    objects, edges, (height, width) = frames.objects, _whole_edges(frames, method), method.patch
-    masks = objects.masks if method.paint_masks and objects.masks is not None else Masks.none(len(objects))
-    classes, plane = np.unique(objects.class_id, return_inverse=True)
-    if not method.class_aware:
-        classes, plane = np.zeros(1, np.int64), np.zeros(len(objects), np.int64)
-    painted = _Painted(objects.frame, plane.reshape(-1).astype(np.int64), _extent(edges, masks), masks)
+    height, width = method.patch
+    painted, first_row, classes = _painted_objects(
+        frames, integer_boxes=method.integer_boxes, paint_masks=method.paint_masks, class_aware=method.class_aware
+    )
     if frames.cyclic and len(origin):
-        widths = frames.size[objects.frame][:, 0]
+        widths = frames.size[painted.frame][:, 0]
         painted = painted.around(widths, int(origin[:, 0].min()), int(origin[:, 0].max()) + width)
-    painted = painted.inside(frames.size, cyclic=frames.cyclic)
+        painted = painted.inside(frames.size, cyclic=True)
+        first_row = row_offsets(painted.frame, len(frames))
     scene = (
         frame,
-        row_offsets(painted.frame, len(frames)),
+        first_row,
         painted.extent,
         painted.plane,
         len(classes),

@@ -210,7 +210,7 @@ def load_result(folder: Path, name: str | None = None) -> Result:
     return found if swept is None else replace(found, curves=swept.curves)
 
 
-def comparison_from_content(content: JsonMapping, contexts: ContextTable, name: str, folder: Path) -> Result:
+def comparison_from_content(content: JsonMapping, contexts: ContextTable | None, name: str, folder: Path) -> Result:
     """The result that the content of a result.json says."""
     header, numbers = ResultHeader.from_json(content), ComparisonNumbers.from_json(content)
     own = header.parameters.performance

@@ -25,7 +25,7 @@ import json
 import math
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -117,6 +117,22 @@ class RefusedError(Exception):
     """Something cannot be computed, in one line."""
 
 
+UNREADABLE = (
+    RefusedError,
+    ArithmeticError,
+    AttributeError,
+    IndexError,
+    KeyError,
+    MemoryError,
+    OSError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    csv.Error,
+)
+"""What an edited file may lead to."""
+
+
 def check_files(folder: Path) -> list[str]:
     """What is wrong with the files, by the manifest and by dossier.json; a line each."""
     problems, listed = [], {MANIFEST: ""}
@@ -158,7 +174,13 @@ def seal(folder: Path) -> str:
 
 def read_json(file: Path) -> Json:
     """Read a file that holds one object."""
-    said = json.loads(file.read_text(encoding="utf-8"))
+
+    def finite(text: str) -> float:
+        if not math.isfinite(found := float(text)):
+            raise RefusedError(f"{file.name} holds {text}, which is no number")
+        return found
+
+    said = json.loads(file.read_text(encoding="utf-8"), parse_float=finite, parse_constant=finite)
     if not isinstance(said, dict):
         raise RefusedError(f"{file.name} holds no object")
     return said
@@ -181,7 +203,10 @@ def read_contexts(file: Path) -> dict[str, Array]:
         raise RefusedError(f"{file.name} holds no contexts")
 
     def numbers(*names: str) -> Array:
-        return np.array([[float(row[name] or "nan") for name in names] for row in rows])
+        found = np.array([[float(row[name] or "nan") for name in names] for row in rows])
+        if np.isfinite(found).sum() != sum(row[name] != "" for row in rows for name in names):
+            raise RefusedError(f"{file.name}: {', '.join(names)} must be finite, or empty")
+        return found
 
     def whole(*names: str, missing: int = 0) -> Array:
         return np.array([[int(row[name] or missing) for name in names] for row in rows], np.int64)
@@ -525,6 +550,7 @@ class Together:
     extreme: Array
     told: float
     mean: float
+    largest: float = 1.0  # the largest W1 that there can be
 
 
 def together(parts: list[dict[str, Array]]) -> Together | None:
@@ -543,7 +569,8 @@ def together(parts: list[dict[str, Array]]) -> Together | None:
         [part["own"] / part["own"].sum() * weight for part, weight in zip(kept, share, strict=True)]
     )
     told = sum(part["own"].sum() / len(part["w1"]) * weight for part, weight in zip(kept, share, strict=True))
-    return Together(mean=float(found["weight"] @ found["adjusted"]), told=float(told), **found)
+    largest = max(float(part.get("largest", np.ones(()))) for part in kept)
+    return Together(mean=float(found["weight"] @ found["adjusted"]), told=float(told), largest=largest, **found)
 
 
 def erf(x: Array) -> Array:
@@ -576,7 +603,7 @@ def largest_even_gap(boot: Together, error: float, noise: Array) -> float:
         mean = folded_mean(gap, boot.noise)
         return float(boot.weight @ np.maximum(gap * gap + (boot.noise / AT_ZERO) ** 2 - mean**2, 0.0))
 
-    here, low, high = variance(gap_behind(boot.mean, boot)), 0.0, 1.0
+    here, low, high = variance(gap_behind(boot.mean, boot)), 0.0, boot.largest
     each = float(boot.around_square.mean() - boot.around.mean() ** 2)
     common = min(1.0, float(boot.around.var()) / each) if each > 0 else 1.0
     for _ in range(60):
@@ -594,9 +621,9 @@ def estimate_gap(boot: Together) -> tuple[float, float, float]:
     above_square = float(weight @ (boot.adjusted**2 - boot.square))
     if not above_square > 0:
         return 0.0, 0.0, 0.0
-    low, high = min(math.sqrt(above_square), 1.0), 1.0
+    low, high = min(math.sqrt(above_square), boot.largest), boot.largest
     if above > above_noise(low, noise, weight):
-        everywhere = min(gap_behind(float(weight @ boot.adjusted), boot), 1.0)
+        everywhere = min(gap_behind(float(weight @ boot.adjusted), boot), boot.largest)
         return everywhere, 1.0, everywhere
     for _ in range(60):
         size = (low + high) / 2
@@ -608,14 +635,14 @@ def estimate_gap(boot: Together) -> tuple[float, float, float]:
 def gap_draws(boot: Together) -> Array:
     """The gap that each draw estimates, by a table of sizes; a draw of D + D* holds the noise twice."""
     noise, weight = boot.noise * math.sqrt(2), boot.weight
-    sizes = np.geomspace(1e-4, 1.0, 200)
+    sizes = np.geomspace(1e-4 * boot.largest, boot.largest, 200)
     expected = np.array([above_noise(g, noise, weight) for g in sizes.tolist()])
     ratio = np.minimum.accumulate(expected / sizes**2)
     above = boot.around - math.sqrt(2) * float(weight @ boot.noise)
     square = boot.around_square - 2 * float(weight @ boot.square)
     positive = np.maximum(square, 1e-300)
     least = np.sqrt(positive)
-    somewhere = square / np.clip(np.maximum(np.interp(-above / positive, -ratio, sizes), least), 0, 1)
+    somewhere = square / np.clip(np.maximum(np.interp(-above / positive, -ratio, sizes), least), 0, sizes[-1])
     everywhere = np.interp(above, np.maximum.accumulate(expected), sizes)
     return np.where(square > 0, np.where(everywhere > least, everywhere, somewhere), 0.0)
 
@@ -825,7 +852,7 @@ def judge(table: dict[str, Array], found: Found, said: Json, margin: float) -> d
         # No gap hides better than one that is alike in all contexts: what W1 leaves possible of it is not ruled out.
         even = largest_even_gap(boot, spreads * float(boot.around.std()), boot.noise * (1 - NOISE_DOUBT / boot.units))
         low = 0.0 if p_alone > SIGNIFICANCE else max(0.0, ends[0] - error)
-        high = min(1.0, max(ends[1] + error, even))
+        high = min(boot.largest, max(ends[1] + error, even))
         adjusted = bool((~np.isnan(table["expected"][rows[key], 0])).any())
         entry |= {
             "adjusted_w1": boot.mean if adjusted else None,
@@ -958,7 +985,7 @@ def compare_numbers(folder: Path) -> tuple[list[str], list[str], int]:
             fields = [*found, *(field for field in entry if field not in found and field not in NOT_COMPUTED)]
             if entry.get("p_value") is None:
                 fields = [field for field in fields if field != "margin"]
-            differs = [field for field in fields if not agree(entry.get(field), found.get(field))]
+            differs = [field for field in fields if not agree(entry.get(field, "missing"), found.get(field))]
             wrong += [f"{name}: {field} is {found.get(field)}, not {entry.get(field)}" for field in differs]
             main = ", ".join(
                 f"{field} {number(found.get(field))}"
@@ -973,19 +1000,7 @@ def compare_numbers(folder: Path) -> tuple[list[str], list[str], int]:
         ]
         more = [key for key, entry in said["by_class"].items() if key not in classes and entry["n_a"] + entry["n_b"]]
         return lines, wrong + [f"class {key} is not in contexts.csv" for key in more], unseen
-    except (
-        RefusedError,
-        ArithmeticError,
-        AttributeError,
-        IndexError,
-        KeyError,
-        MemoryError,
-        OSError,
-        RecursionError,
-        TypeError,
-        ValueError,
-        csv.Error,
-    ) as error:
+    except UNREADABLE as error:
         return [], [f"cannot be computed: {said_of(error)}"], 0
 
 
@@ -1021,7 +1036,7 @@ def said_of(error: BaseException) -> str:
     return text if isinstance(error, RefusedError) else f"{type(error).__name__} {text}"
 
 
-def holm(p_values: dict[str, float]) -> dict[str, float]:
+def holm(p_values: dict[Any, float]) -> dict[Any, float]:
     """Correct p values for their number (Holm, Scand. J. Statist. 6, 1979)."""
     largest, out = 0.0, {}
     for place, key in enumerate(sorted(p_values, key=lambda key: p_values[key])):
@@ -1138,9 +1153,11 @@ def agree(said: Any, found: Any) -> bool:
     """Whether two values are the same but for rounding."""
     if isinstance(said, dict) and isinstance(found, dict):
         return said.keys() == found.keys() and all(agree(said[key], found[key]) for key in said)
+    if isinstance(said, bool) or isinstance(found, bool):
+        return said is found
     if isinstance(said, (int, float)) and isinstance(found, (int, float)):
-        return bool(abs(said - found) <= CLOSE * max(1.0, abs(said)))
-    return bool(said == found)
+        return math.isfinite(said) and bool(abs(said - found) <= CLOSE * max(1.0, abs(found)))
+    return type(said) is type(found) and bool(said == found)
 
 
 def number(value: float | None) -> str:
@@ -1166,6 +1183,26 @@ def check_dossier(folder: Path) -> tuple[list[str], list[str]]:
         if unseen:
             lines.append(f"NOT CHECKED: {result.name}: performance of {unseen} objects, which masks must give")
     return lines + [f"NOT CHECKED: {line}" for line in UNCHECKED], wrong
+
+
+def check_results(
+    folder: Path, check: Callable[[Path], tuple[list[str], list[str]]], unchecked: Sequence[str]
+) -> tuple[list[str], list[str]]:
+    """What was found in each result of a dossier, and what is wrong; a line each. No result at all is wrong too."""
+    problems = check_files(folder)
+    if problems:
+        return [], [*problems, "the files are not those of the dossier; nothing was computed"]
+    lines, wrong = [f"every file is the one that {MANIFEST} and {FACTS} name"], list[str]()
+    there = sorted((folder / "results").iterdir()) if (folder / "results").is_dir() else []
+    if not there:
+        wrong.append("there are no results: nothing was checked")
+    if (named := read_json(folder / FACTS).get("results")) != (names := [path.name for path in there]):
+        wrong.append(f"{FACTS} names the results {named}, there are {names}")
+    for path in there:
+        found, differs = check(path)
+        lines += [f"{path.name}, {line}" for line in found]
+        wrong += [f"{path.name}, {line}" for line in differs]
+    return lines + [f"NOT CHECKED: {line}" for line in unchecked], wrong
 
 
 def print_check(check: Callable[[Path], tuple[list[str], list[str]]]) -> int:

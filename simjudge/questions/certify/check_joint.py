@@ -14,7 +14,6 @@ What it does not check is named at the end. Exit code 0: everything agrees; 1: s
 
 from __future__ import annotations
 
-import csv
 import itertools
 import math
 import sys
@@ -31,6 +30,7 @@ from simjudge.questions.certify.check import (
     NOT_COMPUTED,
     SIGNIFICANCE,
     UNCHECKED,
+    UNREADABLE,
     WORDS,
     Array,
     Found,
@@ -468,19 +468,7 @@ def check_result(folder: Path) -> tuple[list[str], list[str]]:
     """What was found of a result, and what differs; a line each."""
     try:
         return check_ranking(folder) if (folder / RANKING).is_file() else check_price(folder)
-    except (
-        RefusedError,
-        ArithmeticError,
-        AttributeError,
-        IndexError,
-        KeyError,
-        MemoryError,
-        OSError,
-        RecursionError,
-        TypeError,
-        ValueError,
-        csv.Error,
-    ) as error:
+    except UNREADABLE as error:
         return [], [f"cannot be computed: {said_of(error)}"]
 
 

@@ -1,148 +1,199 @@
 """Check a dossier of localizations or trackers: `python verify.py [FOLDER]`. It needs Python 3.10 or later and NumPy.
 
-Each file must be the one that manifest.sha256 names. Then these are computed again from samples.csv, by the plain
-definitions, and trajectories.json or tracks.json must say them:
+Each file must be the one that manifest.sha256 and dossier.json name. Then everything that trajectories.json or
+tracks.json says of a metric is computed again from samples.csv, by the plain definitions (docs/concepts/method.md of
+simjudge, sections 4 and 6), from the same normal numbers:
 
-* Of each metric mean W1 over the real samples that have like simulated ones, both overlaps, and both means.
-* How many sampling units each side has.
-* That each verdict follows from p, the interval of the gap and the margin, and that no p after correction for the
-  number of metrics is smaller than before.
+* Two stretches (or boxes) are alike where no coordinate of their contexts differs by more than its tolerance.
+* Of each metric W1 over the real samples that have like simulated ones, both overlaps, means, noise, the gap with its
+  interval, p, p over all metrics (Holm), the gap that would have been shown, the verdict and its reason.
+* Margins and reach are those of the settings.
 
-Not computed again: the errors themselves, the bootstrap's noise, p and interval of the gap, and the pictures of the
-page. Not checked at all: that the samples are real. Exit code 0: everything agrees; 1: something does not.
+What it does not check is named at the end. Exit code 0: everything agrees; 1: something does not.
 """
 
 from __future__ import annotations
 
 import csv
-import hashlib
-import json
 import sys
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-Json = dict[str, Any]
-Array = np.ndarray[Any, Any]
-MANIFEST, SAMPLES = "manifest.sha256", "samples.csv"
-RESULTS = ("trajectories.json", "tracks.json")
-CLOSE, SIGNIFICANCE, MOST_SAMPLES = 1e-9, 0.05, 2000
-UNTESTED = {"too_few", "not_tested", "no_overlap"}
+from simjudge.questions.certify.check import (
+    NOT_COMPUTED,
+    UNREADABLE,
+    WORDS,
+    Array,
+    Json,
+    RefusedError,
+    agree,
+    bounded,
+    check_results,
+    compare_class,
+    doubt_of_blocks,
+    holm,
+    judge,
+    normal_numbers,
+    number,
+    print_check,
+    read_json,
+    said_of,
+    verdict_by_margin,
+)
 
-
-def sha256(path: Path) -> str:
-    """Digest of a file."""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
-
-
-def changed_files(folder: Path) -> list[str]:
-    """Files that are not those of the manifest."""
-    named = dict(line.split("  ", 1)[::-1] for line in (folder / MANIFEST).read_text("utf-8").splitlines())
-    here = {file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()} - {MANIFEST}
-    gone, new = sorted(set(named) - here), sorted(here - set(named))
-    other = [name for name in sorted(here & set(named)) if sha256(folder / name) != named[name]]
-    return [
-        *(f"{name}: is missing" for name in gone),
-        *(f"{name}: is not in {MANIFEST}" for name in new),
-        *(f"{name}: has changed" for name in other),
-    ]
+SAMPLES, RESULTS, MOST_SAMPLES = "samples.csv", ("trajectories.json", "tracks.json"), 2000
+MARGINS = {
+    "APE translation": "margin_position",
+    "APE rotation": "margin_rotation",
+    "RPE translation": "margin_relative",
+    "RPE rotation": "margin_turn",
+}
+"""Of localizations: the setting that is a metric's margin. Trackers have one margin, and scores reach 1."""
+UNDECIDED = {"too_few", "not_tested", "no_overlap"}
+SCALED = (
+    *("mean_w1", "mean_abs_mean_diff", "median_w1", "max_w1", "weighted_w1", "noise", "noise_q95", "gap", "gap_low"),
+    *("gap_high", "gap_size", "detectable_gap", "margin", "w1_quantiles"),
+    *(f"{name}_{side}" for side in "ab" for name in ("mean_performance", "mean_performance_outside")),
+    *(f"std_performance_outside_{side}" for side in "ab"),
+)
+"""What is in the unit of the metric."""
+UNCHECKED_POINTS = (
+    "that the samples are real: invented errors give numbers that agree",
+    "the errors and their sampling units: both are taken as the table has them",
+    "whether blocks of time are in doubt: the numbers must be those of one answer",
+    "that nothing was left out: other comparisons, runs, samples",
+    "numbers of single runs, words and pictures of the page: simjudge certify --check makes the page again",
+)
 
 
 def read_samples(path: Path) -> dict[str, Array]:
     """Numbers by column; an empty cell is NaN."""
     with path.open(encoding="utf-8", newline="") as stream:
         heads, *rows = csv.reader(stream)
+    bounded(len(rows), "contexts")
     table = np.array([[float(cell) if cell else np.nan for cell in row] for row in rows]).reshape(-1, len(heads))
+    if np.isinf(table).any() or np.isnan(table).sum() != sum(cell == "" for row in rows for cell in row):
+        raise RefusedError(f"{path.name}: numbers must be finite, or empty")
     return dict(zip(heads, table.T, strict=True))
 
 
-def distance(first: Array, second: Array) -> float:
-    """W1 of two samples: the area between their distribution functions."""
-    values = np.unique(np.concatenate([first, second]))
-    below = [np.searchsorted(np.sort(side), values[:-1], "right") / len(side) for side in (first, second)]
-    return float(np.abs(below[0] - below[1]) @ np.diff(values))
-
-
-def compared(samples: dict[str, Array], parameters: Json) -> tuple[Array, Array, Array]:
-    """Of the real and of the simulated side the rows that were compared, and all contexts by their tolerances."""
+def like_points(samples: dict[str, Array], parameters: Json) -> tuple[Array, list[Array]]:
+    """The samples that are compared, the real ones first, and which of them are like each."""
     names = str(parameters["contexts"]).split(",")
     contexts = np.column_stack([samples[name] / float(parameters[f"{name}_tolerance"]) for name in names])
     sides = [np.flatnonzero(samples["side"] == side) for side in (0, 1)]
-    real, sim = (rows[:: max(1, -(-len(rows) // MOST_SAMPLES))] for rows in sides)
-    return real, sim, contexts
+    rows = np.concatenate([held[:: max(1, -(-len(held) // MOST_SAMPLES))] for held in sides])
+    points = contexts[rows]
+    return rows, [np.flatnonzero((np.abs(points - point) <= 1.0).all(1)) for point in points]
 
 
-def found_numbers(row: Json, samples: dict[str, Array], rows: tuple[Array, Array, Array]) -> Json:
-    """What the samples give for one metric."""
-    real, sim, contexts = rows
-    value = np.minimum(samples[row["metric"]], row["reach"])
-    w1, in_real, in_sim = [], np.zeros(len(real), bool), np.zeros(len(sim), bool)
-    for context in contexts[real]:
-        like = [np.abs(contexts[side] - context).max(1) <= 1.0 for side in (real, sim)]
-        if like[1].any():
-            in_real |= like[0]
-            in_sim |= like[1]
-            w1.append(distance(value[real[like[0]]], value[sim[like[1]]]))
-    units = [len(np.unique(samples[f"unit {row['metric']}"][side])) for side in (real, sim)]
-    return {
-        "compared": len(w1),
-        "mean_w1": float(np.mean(w1)) if w1 else None,
-        "overlap_a": float(in_real.mean()),
-        "overlap_b": float(in_sim.mean()),
-        "mean_performance_a": float(value[real].mean()),
-        "mean_performance_b": float(value[sim].mean()),
-        "units_a": units[0],
-        "units_b": units[1],
+def limits(row: Json, parameters: Json) -> tuple[float, float]:
+    """Margin and reach of a metric, by the settings."""
+    if row["metric"] not in MARGINS:
+        return float(parameters["margin"]), 1.0
+    margin = float(parameters[MARGINS[row["metric"]]])
+    return margin, margin * float(parameters["reach"])
+
+
+def judged_metric(
+    samples: dict[str, Array], like: tuple[Array, list[Array]], row: Json, said: Json, doubted: tuple[bool, bool]
+) -> Json:
+    """What the samples give for one metric, as one of several; p is not yet over all of them."""
+    rows, alike = like
+    parameters, metrics = said["parameters"], len(said["metrics"])
+    margin, reach = limits(row, parameters)
+    units = samples[f"unit {row['metric']}"].astype(np.int64)
+    count, every = len(rows), np.arange(len(rows))
+    table = {
+        "performance": np.minimum(samples[row["metric"]], reach)[rows] / reach,
+        "of_a": samples["side"][rows] == 0,
+        "expected": np.full((count, 2), np.nan),
+        "predicted": np.zeros((count, 4)),
+        "unit": units[rows],
+        "block": np.full(count, -1),
     }
+    if (units < 0).any() or (units >= 2 * len(units)).any() or not np.isfinite(table["performance"]).all():
+        raise RefusedError(f"{row['metric']}: an error is missing, or a sampling unit has no number")
+    draws, seed = int(parameters["draws"]), int(parameters["seed"])
+    bounded(draws, "draws")
+    if draws < 1:
+        raise RefusedError("nothing was drawn, so nothing was tested")
+    held = [len(np.unique(table["unit"][table["of_a"] == of_a])) for of_a in (True, False)]
+    inputs = {side: {"units": held[k], "doubted": doubted[k]} for k, side in enumerate("ab")}
+    own = {"inputs": inputs, "overall": {}, "by_class": {}, "parameters": {"seed": seed}}
+    normals = normal_numbers(table, draws, seed, (int(units.max()) + 1, 0))
+    found = compare_class(table, every, alike, every, normals, 1, np.ones(count, bool))
+    found["chance"] = found["chance"] * doubt_of_blocks(own, draws)
+    found["largest"] = np.array(float(np.ptp(table["performance"])) or 1.0)
+    # As one of several that are alike: the gap that would have been shown is that after the correction.
+    entry = judge(table, {str(k): (every, found) for k in range(metrics)}, own, margin / reach)["0"]
+    return {key: scaled(value, reach) if key in SCALED else value for key, value in entry.items()}
 
 
-def differs(what: str, found: float | None, stated: float | None) -> list[str]:
-    """A line where two numbers are not one."""
-    same = found is None and stated is None
-    if not same and found is not None and stated is not None:
-        same = abs(found - stated) <= CLOSE * max(1.0, abs(found))
-    return [] if same else [f"{what}: {stated} is stated, {found} is found"]
+def scaled(value: object, reach: float) -> object:
+    """A number, or numbers by name, in the unit of the metric."""
+    if isinstance(value, dict):
+        return {name: scaled(each, reach) for name, each in value.items()}
+    return value * reach if isinstance(value, (int, float)) else value
 
 
-def verdict(p: float, low: float, high: float, margin: float) -> str:
-    """What follows from the numbers of a metric."""
-    if p > SIGNIFICANCE:
-        return "predicts" if high < margin else "cannot_tell"
-    return "small_gap" if high < margin else "large_gap" if low >= margin else "gap"
+def check_points(folder: Path) -> tuple[list[str], list[str]]:
+    """A line for each metric; what its samples do not give."""
+    try:
+        names = [name for name in RESULTS if (folder / name).is_file()]
+        if len(names) != 1:
+            raise RefusedError(f"there must be one of {' and '.join(RESULTS)}")
+        said = read_json(folder / names[0])
+        samples = read_samples(folder / SAMPLES)
+        like = like_points(samples, said["parameters"])
+        metrics = [name.removeprefix("unit ") for name in samples if name.startswith("unit ")]
+        if [row["metric"] for row in said["metrics"]] != metrics:
+            raise RefusedError(f"metrics are {', '.join(metrics)}, not as {names[0]} says")
+        # Which sides' blocks are in doubt is not known: the numbers must be those of one answer.
+        answers = [
+            [judged_metric(samples, like, row, said, doubted) for row in said["metrics"]]
+            for doubted in ((False, False), (True, False), (False, True))
+        ]
+        found = [
+            min(each, key=lambda entry, row=row: len(differing_metric(row, entry, corrected=False)))
+            for row, each in zip(said["metrics"], zip(*answers, strict=True), strict=True)
+        ]
+    except UNREADABLE as error:
+        return [], [f"cannot be computed: {said_of(error)}"]
+    decided = {k: entry["p_adjusted"] for k, entry in enumerate(found) if entry["verdict"] not in UNDECIDED}
+    for k, p in holm(decided).items():
+        low, high, margin = (found[k][name] for name in ("gap_low", "gap_high", "margin"))
+        found[k] |= {"p_adjusted": p, "verdict": verdict_by_margin(p, low, high, margin)}
+    lines, wrong = [], []
+    for row, entry in zip(said["metrics"], found, strict=True):
+        lines.append(f"{row['metric']}: {WORDS[entry['verdict']]}: gap {number(entry.get('gap'))}")
+        wrong += differing_metric(row, entry, corrected=True)
+        if not agree(row.get("reach"), right := limits(row, said["parameters"])[1]):
+            wrong.append(f"{row['metric']}, reach: {row.get('reach')} is stated, {right} is found")
+    return lines, wrong
 
 
-def wrong_numbers(folder: Path) -> list[str]:
-    """What a result says and its samples do not."""
-    said: Json = json.loads(next(folder / name for name in RESULTS if (folder / name).is_file()).read_text("utf-8"))
-    samples, wrong = read_samples(folder / SAMPLES), list[str]()
-    rows = compared(samples, said["parameters"])
-    drawn = int(said["parameters"]["draws"]) > 0
-    for row in said["metrics"]:
-        for name, number in found_numbers(row, samples, rows).items():
-            if drawn or not name.startswith("units"):
-                wrong += differs(f"{row['metric']}, {name}", number, row[name])
-        if row["verdict"] in UNTESTED or row["p_adjusted"] is None:
-            continue
-        follows = verdict(row["p_adjusted"], row["gap_low"], row["gap_high"], row["margin"])
-        if follows != row["verdict"]:
-            wrong.append(f"{row['metric']}, verdict {row['verdict']}: {follows} follows from its numbers")
-        if row["p_adjusted"] < row["p_value"] - CLOSE:
-            wrong.append(f"{row['metric']}, p: {row['p_adjusted']} after correction is below {row['p_value']} before")
-    return wrong
+def differing_metric(row: Json, entry: Json, *, corrected: bool) -> list[str]:
+    """A line for each field that is not what was found."""
+    known = {"verdict_below": None, "verdict_above": None, **entry}
+    own = {"metric", "unit", "reach", "block_slots", *NOT_COMPUTED, *(() if corrected else ("p_adjusted", "verdict"))}
+    return [
+        f"{row['metric']}, {name}: {row.get(name, 'nothing')} is stated, {known.get(name)} is found"
+        for name in (*known, *(name for name in row if name not in known and row[name] is not None))
+        if name not in own and not agree(row.get(name, "missing"), known.get(name))
+    ]
 
 
-def main(arguments: list[str]) -> int:
-    """Check the folder that is named, or the one where the script lies."""
-    folder = Path(arguments[0]) if arguments else Path(__file__).resolve().parent
-    wrong = changed_files(folder)
-    for part in sorted(path.parent for path in folder.rglob(SAMPLES)):
-        wrong += [f"{part.name}: {line}" for line in wrong_numbers(part)]
-    for line in wrong:
-        sys.stdout.write(f"{line}\n")
-    sys.stdout.write("something does not agree\n" if wrong else "everything agrees\n")
-    return 1 if wrong else 0
+def check_point_dossier(folder: Path) -> tuple[list[str], list[str]]:
+    """What was found, and what is wrong; a line each."""
+    return check_results(folder, check_points, UNCHECKED_POINTS)
+
+
+def main() -> int:
+    """Check a dossier of localizations or trackers."""
+    return print_check(check_point_dossier)
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -28,9 +28,11 @@ from simjudge.questions.certify.dossier_page import (
     DOSSIER,
     CertifiedInput,
     RenderingOrigin,
+    digests,
     library_versions,
     p_of_all_results,
     render_dossier_page,
+    write_manifest,
     write_policy_dossier,
 )
 from simjudge.questions.certify.joint_dossier import holds_joint, write_joint_dossier
@@ -258,10 +260,10 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
         text = Path(dossier_check.__file__).read_text(encoding="utf-8")
         (temporary / SCRIPT).write_text(isolated_script(text), encoding="utf-8")
         sealed = dossier_check.seal(temporary)
-        facts = _facts(results, inputs, losses, unseen) | {"seal": sealed}
-        page = render_dossier_page(results, inputs, sealed, unseen, losses, title)
+        facts = _facts(results, inputs, losses, unseen) | {"seal": sealed, "title": title}
+        page = render_dossier_page(results, inputs, sealed, unseen, facts)
         (temporary / PAGE).write_text(page, encoding="utf-8")
-        write_json(temporary / FACTS, facts | {"files": _digests(temporary)})
+        write_json(temporary / FACTS, facts | {"files": digests(temporary)})
         if wrong := dossier_check.check_statements(temporary):
             raise SimjudgeError(f"{out}: the page would not say what the results say: {wrong[0]}")
         digest = write_manifest(temporary)
@@ -272,18 +274,6 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
 
 def _holds_policies(folder: Path) -> bool:
     return (folder / POLICIES).is_file()
-
-
-def write_manifest(folder: Path) -> str:
-    """Write the digests of all files of a folder, in the form of sha256sum."""
-    text = "".join(f"{digest}  {name}\n" for name, digest in _digests(folder).items()).encode()
-    (folder / dossier_check.MANIFEST).write_bytes(text)
-    return hashlib.sha256(text).hexdigest()
-
-
-def _digests(folder: Path) -> dict[str, str]:
-    files = sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
-    return {name: dossier_check.sha256(folder / name) for name in files}
 
 
 def _check_kind(folder: Path) -> None:

@@ -8,29 +8,34 @@ their published scopes.
 
 from __future__ import annotations
 
+import hashlib
 import importlib.metadata
-import platform
+import json
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import NamedTuple
 
+import pandas as pd
 from markupsafe import Markup
 
-from simjudge.core.errors import Losses, SimjudgeError
+from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.core.installed import version
+from simjudge.core.text import Json
 from simjudge.method.multiple_tests import holm
 from simjudge.page import kit
 from simjudge.page.kit import element, write_page
 from simjudge.questions.certify import check as dossier_check
 from simjudge.questions.certify import check_policies
-from simjudge.questions.certify.script import isolated_script
+from simjudge.questions.certify.script import compose_script
 from simjudge.questions.compare.facts import where_sentence
 from simjudge.questions.policies.page import render_policies_page
 from simjudge.questions.policies.result import headline, lead, load_policies
-from simjudge.results.saved_result import POLICIES, Result
+from simjudge.questions.policies.trials import LAYOUT, LAYOUT_MARK
+from simjudge.results.saved_result import POLICIES, TRIALS, Result, write_json
 
 
 class Heading(NamedTuple):
@@ -152,8 +157,7 @@ def render_dossier_page(
     inputs: Sequence[list[CertifiedInput]],
     sealed: str,
     unseen: Sequence[int],
-    losses: Losses,
-    title: str,
+    facts: Json,
 ) -> str:
     """Render the page; every number on it has the name by which the script finds it."""
     said = {"seal": sealed, "count": str(len(results))}
@@ -166,7 +170,7 @@ def render_dossier_page(
 
     manifest = dossier_check.MANIFEST
     return kit.page(
-        title or "Does the simulation predict reality? A dossier to check",
+        facts["title"] or "Does the simulation predict reality? A dossier to check",
         f"dossier of {len(results)} result{'s' * (len(results) != 1)}",
         *(_verdict_section(result, check) for result in results),
         kit.section(
@@ -213,9 +217,9 @@ def render_dossier_page(
         ),
         kit.section(
             "Software",
-            kit.parameters({"simjudge": version(), "Python": platform.python_version(), **library_versions()}),
+            kit.parameters({"simjudge": facts["simjudge"], "Python": facts["python"], **facts["libraries"]}),
         ),
-        losses=losses.lines(),
+        losses=facts["changed"],
         heading="Not as it was when it was compared:",
     )
 
@@ -332,10 +336,10 @@ class DossierKind:
 
     def check(self, folder: Path) -> None:
         """Refuse a folder that holds anything else."""
-        if not ((folder / check_policies.MANIFEST).is_file() and (folder / SCRIPT).is_file()):
+        if not ((folder / dossier_check.MANIFEST).is_file() and (folder / SCRIPT).is_file()):
             raise SimjudgeError(f"{folder}: exists already, and is no dossier; choose another --out")
-        lines = (folder / check_policies.MANIFEST).read_text(encoding="utf-8", errors="replace").splitlines()
-        named = {check_policies.MANIFEST, *(line.partition("  ")[2] for line in lines)}
+        lines = (folder / dossier_check.MANIFEST).read_text(encoding="utf-8", errors="replace").splitlines()
+        named = {dossier_check.MANIFEST, *(line.partition("  ")[2] for line in lines)}
         there = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
         if strangers := [name for name in there if name not in named]:
             raise SimjudgeError(f"{folder}: holds {strangers[0]!r}, which no manifest names; choose another --out")
@@ -357,20 +361,43 @@ def write_policy_dossier(folders: Sequence[Path], out: Path, title: str) -> list
                 raise SimjudgeError(f"{folder}: another result is called {saved.name} too; rename one")
             part.mkdir(parents=True)
             shutil.copyfile(folder / POLICIES, part / POLICIES)
-            saved.trials.write(part / check_policies.TRIALS)
-            if wrong := check_policies.wrong_numbers(part):
+            shutil.copyfile(folder / TRIALS, part / TRIALS)
+            write_trials(part / TRIALS, part / check_policies.TRIALS)
+            if wrong := check_policies.check_policies(part)[1]:
                 raise SimjudgeError(
                     f"{folder}: {POLICIES} does not say what its trials give: {wrong[0]}; compare again"
                 )
             write_page(part / PAGE, render_policies_page(saved, title))
             said.append(f"{saved.name}: {headline(saved)}. {lead(saved)}")
-        seal_dossier(temporary, Path(check_policies.__file__))
+        seal_dossier(temporary, (dossier_check, check_policies), title)
     return said
 
 
-def seal_dossier(folder: Path, script: Path) -> None:
-    """Put the script beside the results, and the digests of all files into the manifest."""
-    (folder / SCRIPT).write_text(isolated_script(script.read_text(encoding="utf-8")), encoding="utf-8")
+def write_trials(table: Path, path: Path) -> None:
+    """Write a table of trials as text, as it is: numbers of units are those of the draws."""
+    trials = pd.read_parquet(table)
+    with path.open("w", encoding="utf-8", newline="") as stream:
+        stream.write(f"{LAYOUT_MARK}{json.dumps(trials.attrs[LAYOUT])}\n")
+        trials.to_csv(stream, index=False, lineterminator="\n")
+
+
+def seal_dossier(folder: Path, modules: Sequence[ModuleType], title: str) -> None:
+    """Put the script beside the results, and the digests of all files into dossier.json and the manifest."""
+    (folder / SCRIPT).write_text(compose_script(modules), encoding="utf-8")
+    names = sorted(path.name for path in (folder / "results").iterdir())
+    facts = {"simjudge": version(), "title": title, "seal": dossier_check.seal(folder), "results": names}
+    write_json(folder / dossier_check.FACTS, facts | {"files": digests(folder)})
+    write_manifest(folder)
+
+
+def write_manifest(folder: Path) -> str:
+    """Write the digests of all files of a folder, in the form of sha256sum; the digest of that."""
+    text = "".join(f"{digest}  {name}\n" for name, digest in digests(folder).items()).encode()
+    (folder / dossier_check.MANIFEST).write_bytes(text)
+    return hashlib.sha256(text).hexdigest()
+
+
+def digests(folder: Path) -> dict[str, str]:
+    """The SHA-256 of all files of a folder, by name."""
     files = sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
-    lines = [f"{check_policies.sha256(folder / name)}  {name}\n" for name in files]
-    (folder / check_policies.MANIFEST).write_text("".join(lines), encoding="utf-8")
+    return {name: dossier_check.sha256(folder / name) for name in files}

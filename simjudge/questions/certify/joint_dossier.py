@@ -13,7 +13,6 @@ from markupsafe import Markup
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_folder
-from simjudge.core.installed import version
 from simjudge.core.parquet import read_parquet
 from simjudge.core.text import JsonMapping
 from simjudge.judging.painted_masks import BOXES
@@ -21,12 +20,11 @@ from simjudge.page import kit
 from simjudge.page.kit import element, write_page
 from simjudge.questions.certify import check, check_joint
 from simjudge.questions.certify.context_text import COLUMNS, write_context_csv
-from simjudge.questions.certify.dossier_page import DOSSIER, PAGE, SCRIPT
-from simjudge.questions.certify.script import compose_script
+from simjudge.questions.certify.dossier_page import DOSSIER, PAGE, SCRIPT, seal_dossier
 from simjudge.questions.label_error.result import load_label_error
 from simjudge.questions.rank.result import load_ranking
 from simjudge.results.context_table import ContextTable
-from simjudge.results.saved_result import CONTEXTS, LABEL_ERROR, RANKING, write_json
+from simjudge.results.saved_result import CONTEXTS, LABEL_ERROR, RANKING
 
 Texts = Callable[[str], Markup]
 """Writes a text that the script finds again on the page, by its name."""
@@ -39,39 +37,38 @@ def holds_joint(folder: Path) -> bool:
 
 def write_joint_dossier(folders: Sequence[Path], out: Path, title: str) -> list[str]:
     """Write a dossier; what it says, a line a result."""
-    said, sections = [], list[Markup]()
+    said, names = [], list[str]()
     with atomic_folder(out, DOSSIER) as temporary:
         for folder in folders:
             part = temporary / "results" / folder.resolve().name
             if part.exists():
                 raise SimjudgeError(f"{folder}: another result is called {part.name} too; rename one")
             part.mkdir(parents=True)
-            content, sentences = _read(folder)
+            sentences = _read(folder)
             _write_contexts(folder, part)
             file = RANKING if (folder / RANKING).is_file() else LABEL_ERROR
             shutil.copyfile(folder / file, part / file)
             _, wrong = check_joint.check_result(part)
             if wrong:
                 raise SimjudgeError(f"{folder}: {file} does not say what its contexts give: {wrong[0]}; compare again")
-            sections.append(_section(part.name, content))
+            names.append(part.name)
             said.append(f"{part.name}: {sentences[0]}")
-        (temporary / SCRIPT).write_text(compose_script((check, check_joint)), encoding="utf-8")
-        write_page(temporary / PAGE, _page(temporary, sections, title))
-        names = sorted(path.name for path in (temporary / "results").iterdir())
-        facts = {"simjudge": version(), "seal": check.seal(temporary), "results": names}
-        write_json(temporary / check.FACTS, facts | {"files": _digests(temporary)})
-        lines = [f"{digest}  {name}\n" for name, digest in _digests(temporary).items()]
-        (temporary / check.MANIFEST).write_text("".join(lines), encoding="utf-8")
+        write_page(temporary / PAGE, joint_page(temporary, sorted(names), title))
+        seal_dossier(temporary, (check, check_joint), title)
     return said
 
 
-def _digests(folder: Path) -> dict[str, str]:
-    files = sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
-    return {name: check.sha256(folder / name) for name in files}
+def joint_page(folder: Path, names: Sequence[str], title: str) -> str:
+    """The page of a dossier, of the files in it; `names`: its results in the order of the page."""
+    held = [
+        next(file for file in (folder / "results" / name / kind for kind in (RANKING, LABEL_ERROR)) if file.is_file())
+        for name in names
+    ]
+    return _page(folder, [_section(file.parent.name, check.read_json(file)) for file in held], title)
 
 
-def _read(folder: Path) -> tuple[JsonMapping, list[str]]:
-    """The content of a result, which must be one that can be computed again, and its sentences."""
+def _read(folder: Path) -> list[str]:
+    """The sentences of a result, which must be one that can be computed again."""
     saved = load_ranking(folder) if (folder / RANKING).is_file() else load_label_error(folder)
     parameters = saved.content["parameters"]
     if parameters.get("sensor") or parameters.get("task"):
@@ -82,7 +79,7 @@ def _read(folder: Path) -> tuple[JsonMapping, list[str]]:
         )
     if not (folder / CONTEXTS).is_file() or "draws" not in saved.content:
         raise SimjudgeError(f"{folder}: was made by another simjudge, which kept no contexts; compare again")
-    return saved.content, saved.sentences
+    return saved.sentences
 
 
 def _write_contexts(folder: Path, out: Path) -> None:

@@ -12,13 +12,16 @@ from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.files import atomic_folder
 from simjudge.page.kit import write_page
-from simjudge.questions.certify import check_points
+from simjudge.questions.certify import check, check_points
 from simjudge.questions.certify.dossier_page import DOSSIER, PAGE, seal_dossier
 from simjudge.questions.tracks.page import TRACKS_PAGE
 from simjudge.questions.tracks.result import load_tracks
 from simjudge.questions.trajectories.page import TRAJECTORIES_PAGE
 from simjudge.questions.trajectories.result import load_trajectories
-from simjudge.results.saved_result import SAMPLES, TRACKS, TRAJECTORIES
+from simjudge.results.saved_result import POSES, SAMPLES, TRACKS, TRAJECTORIES
+
+TABLES = {TRAJECTORIES: (POSES, SAMPLES), TRACKS: (SAMPLES,)}
+"""What the pages of results are drawn from."""
 
 
 def holds_points(folder: Path) -> bool:
@@ -35,19 +38,20 @@ def write_point_dossier(folders: Sequence[Path], out: Path, title: str) -> list[
             if part.exists():
                 raise SimjudgeError(f"{folder}: another result is called {part.name} too; rename one")
             part.mkdir(parents=True)
-            page, sentence, samples = _shown(folder, title)
+            page, sentence, samples = shown_points(folder, title)
             file = TRAJECTORIES if (folder / TRAJECTORIES).is_file() else TRACKS
-            shutil.copyfile(folder / file, part / file)
-            _write_samples(part / check_points.SAMPLES, samples)
-            if wrong := check_points.wrong_numbers(part):
+            for name in (file, *TABLES[file]):
+                shutil.copyfile(folder / name, part / name)
+            write_samples(part / check_points.SAMPLES, samples)
+            if wrong := check_points.check_points(part)[1]:
                 raise SimjudgeError(f"{folder}: {file} does not say what its samples give: {wrong[0]}; compare again")
             write_page(part / PAGE, page)
             said.append(f"{part.name}: {sentence}")
-        seal_dossier(temporary, Path(check_points.__file__))
+        seal_dossier(temporary, (check, check_points), title)
     return said
 
 
-def _shown(folder: Path, title: str) -> tuple[str, str, Mapping[str, FloatArray]]:
+def shown_points(folder: Path, title: str) -> tuple[str, str, Mapping[str, FloatArray]]:
     """The page of a result, its first sentence, and its samples."""
     if (folder / TRAJECTORIES).is_file():
         runs = load_trajectories(folder)
@@ -57,7 +61,8 @@ def _shown(folder: Path, title: str) -> tuple[str, str, Mapping[str, FloatArray]
     return TRACKS_PAGE.render(tracks, folder, title), TRACKS_PAGE.sentences(tracks)[0], tracks.tables[SAMPLES]
 
 
-def _write_samples(path: Path, samples: Mapping[str, FloatArray]) -> None:
+def write_samples(path: Path, samples: Mapping[str, FloatArray]) -> None:
+    """Write samples as text; what is not known is an empty cell."""
     with path.open("w", encoding="utf-8", newline="") as stream:
         rows = csv.writer(stream, lineterminator="\n")
         rows.writerow(samples)

@@ -1,91 +1,60 @@
-"""Check a dossier of rankings or of prices of labels: `python verify.py [FOLDER]`. It needs Python 3.10 and NumPy.
+"""Compute a ranking of simulations, or the price of errors of labels, again from contexts-*.csv.
 
-Each file must be the one that manifest.sha256 and dossier.json name. Then these are computed again from
-results/*/contexts-*.csv, by the plain definitions (docs/concepts/method.md of simjudge, sections 2 to 6 and 9), and
-ranking.json or label_error.json must say them, and the page:
-
-* Of a ranking: the contexts of A that every simulation shows; of each simulation everything that a comparison says, on
-  these; of every two simulations the difference of their gaps, its interval, p, p over all pairs, and which is nearer.
-* Of a price: the labels with error as the seed gives them; W1, noise and gap at each level of error, how far the error
-  lowers the performance; the gap without error, its interval, p and verdict.
-
-What it does not check is named at the end. Exit code 0: everything agrees; 1: something does not.
+Of a ranking: the contexts of A that every simulation shows; of each simulation everything that a comparison says, on
+these; of every two the difference of their gaps, and which is nearer. Of a price: the labels with error as the seed
+gives them; the gap at each level of error, and without error.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-import sys
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from simjudge.questions.certify.check import (
-    FACTS,
-    FEWEST_UNITS,
-    MANIFEST,
-    NOT_COMPUTED,
-    SIGNIFICANCE,
-    UNCHECKED,
-    UNREADABLE,
-    WORDS,
-    Array,
-    Found,
-    Json,
+from simjudge.questions.certify.check_contexts import (
+    ELSEWHERE,
     LikeContexts,
-    RefusedError,
+    check_performance,
+    like_contexts,
+    read_contexts,
+)
+from simjudge.questions.certify.check_files import Array, Json, RefusedError, bounded
+from simjudge.questions.certify.check_statistics import (
+    FEWEST_UNITS,
+    SIGNIFICANCE,
+    Found,
     Together,
-    agree,
-    bounded,
-    check_files,
-    check_page,
-    check_scores,
     doubt_of_blocks,
     doubted_gap,
     estimate_gap,
     gap_draws,
     interval_spreads,
     judge,
-    like_contexts,
     normal_numbers,
-    number,
     p_of,
-    print_check,
-    read_contexts,
-    read_json,
-    said_of,
-    seal,
-    short,
     step_down,
     together,
     unit_counts,
     verdict_by_margin,
-    wrong_performance,
 )
 
-RANKING, LABEL_ERROR = "ranking.json", "label_error.json"
 LEVELS, REPLICATES = (0.0, 0.5, 1.0, 1.5, 2.0), 4
 """Error that is added to the labels, in variances of their own, and how many random errors at each level."""
-NEARNESS = {
-    "first_is_nearer": "nearer",
-    "second_is_nearer": "farther",
-    "alike": "alike",
-    "cannot_tell": "cannot tell",
-    "not_tested": "not compared",
-}
-NOT_HERE = ("in which kinds of contexts", "confusion and pointwise", "the one-to-one")
-UNCHECKED_HERE = (
-    *(line for line in UNCHECKED if not line.startswith(NOT_HERE)),
-    "the one-to-one assignment of predictions to objects: taken as the table has it, also with error in the labels",
-    "settings that these numbers do not depend on, such as paired, model and patch_chosen: the file may say others",
+TAKEN_INPUTS = (
+    *("version", "losses", "parameters", "draws", "inputs.model", "*.scope"),
+    *(f"inputs.*.{name}" for name in ("path", "name", "sha256", "format", "frames", "detector*", "predictions*")),
+    "inputs.*.false_positives",
 )
-UNCHECKED_OF = {
-    RANKING: "which simulations show the same poses: the table has the units that they share",
-    LABEL_ERROR: "that labels have this error: simjudge and this script were told; inventions that missing labels make",
-}
+TAKEN_RANKING = (*TAKEN_INPUTS, *ELSEWHERE, "class_names", "same_poses", "simulations.*.name")
+TAKEN_PRICE = (*TAKEN_INPUTS, *ELSEWHERE, "error", "invented")
+"""Of the result: what the contexts do not give, or what is computed with."""
+UNCHECKED_JOINT = (
+    "which simulations show the same poses: the table has the units that they share",
+    "that labels have this error: simjudge and this script were told; inventions that missing labels make",
+)
 
 
 @dataclass(frozen=True)
@@ -122,12 +91,7 @@ def read_part(folder: Path, place: int, said: Json, draws: Json) -> ComparedPart
     settings = said["parameters"]
     bounded(settings["draws"], "draws")
     table = read_contexts(folder / f"contexts-{place}.csv")
-    check_scores(table, settings)
-    if (wrong := wrong_performance(table, settings)).any():
-        line = int(np.argmax(wrong)) + 2
-        raise RefusedError(
-            f"contexts-{place}.csv, line {line}: performance is not what the box of its prediction gives"
-        )
+    check_performance(table, settings, np.zeros(len(table["of_a"]), bool), f"contexts-{place}.csv")
     doubted = draws["doubted"]
     inputs = {"a": {"units": doubted, "doubted": doubted is not None}, "b": {}}
     own = {"parameters": settings, "inputs": inputs, "overall": {}, "by_class": {}}
@@ -136,25 +100,6 @@ def read_part(folder: Path, place: int, said: Json, draws: Json) -> ComparedPart
     normals = normal_numbers(table, settings["draws"], int(settings["seed"]), sizes)
     contexts = like_contexts(table, settings, [float(settings["theta"])])
     return ComparedPart(table, contexts, normals, doubt_of_blocks(own, settings["draws"]), own)
-
-
-def differing(what: str, said: Any, found: Any) -> list[str]:
-    """A line where two values are not one."""
-    return [] if agree(said, found) else [f"{what} is {found}, not {said}"]
-
-
-def differing_entry(what: str, said: Json, found: Json) -> list[str]:
-    """A line for each field of an entry that is not what was found."""
-    found = {"verdict_below": None, "verdict_above": None, **found}
-    names = [*found, *(name for name in said if name not in found and said[name] is not None)]
-    if said.get("p_value") is None:
-        names = [name for name in names if name != "margin"]
-    return [
-        line
-        for name in names
-        if name not in NOT_COMPUTED
-        for line in differing(f"{what}: {name}", said.get(name), found.get(name))
-    ]
 
 
 @dataclass(frozen=True)
@@ -254,17 +199,15 @@ def turned(pair: Json, names: tuple[str, str]) -> Json:
     }
 
 
-def check_ranking(folder: Path) -> tuple[list[str], list[str]]:
-    """A line for each simulation and pair; what differs."""
-    said = read_json(folder / RANKING)
+def recompute_ranking(folder: Path, said: Json) -> tuple[Json, list[str]]:
+    """What the contexts give of ranking.json."""
     margin, names = float(said["parameters"]["margin"]), [one["name"] for one in said["simulations"]]
     parts = [read_part(folder, place, said, draws) for place, draws in enumerate(said["draws"])]
     of_a = [part.table["of_a"] for part in parts]
     if len(parts) != len(names) or len({int(held.sum()) for held in of_a}) > 1:
         raise RefusedError(f"of {len(names)} simulations {len(parts)} are compared, or with unlike objects of A")
     shown = [part.shown[held] for part, held in zip(parts, of_a, strict=True)]
-    common, lines = np.logical_and.reduce(shown), list[str]()
-    wrong = differing("covered", said["covered"], float(common.mean()))
+    common, simulations = np.logical_and.reduce(shown), list[Json]()
     overall, by_class = list[RankedGap | None](), dict[str, list[RankedGap | None]]()
     for part, one, own in zip(parts, said["simulations"], shown, strict=True):
         counted = np.zeros(len(part.table["of_a"]), bool)
@@ -272,52 +215,25 @@ def check_ranking(folder: Path) -> tuple[list[str], list[str]]:
         found = part.compare(counted)
         part.said.update({"overall": one["overall"], "by_class": one["by_class"]})
         judged = judge(part.table, found, part.said, margin)
-        wrong += differing_simulation(one, judged, float(own.mean()))
-        lines.append(
-            f"{one['name']}: {WORDS[judged['overall']['verdict']]}: gap {number(judged['overall'].get('gap'))}"
-        )
+        simulations.append({"own_cover": float(own.mean()), "overall": judged.pop("overall"), "by_class": judged})
         classes = [key for key, (rows, _) in found.items() if counted[rows].any()]
         overall.append(joint_gap(part, found, classes, one["overall"]))
         for key in found:
             by_class.setdefault(key, []).append(joint_gap(part, found, [key], one["by_class"].get(key, {})))
     [differences] = compare_gaps({"": overall}, margin, {}).values()
-    pairs = itertools.combinations(range(len(names)), 2)
+    pairs = list(itertools.combinations(range(len(names)), 2))
     least = {pair: one["p_adjusted"] or 0.0 for pair, one in zip(pairs, differences, strict=True)}
-    found_pairs = {"overall": differences, **compare_gaps(by_class, margin, least)}
-    stated = {"overall": said["pairs"], **said["pairs_by_class"]}
-    wrong += differing("classes of pairs", sorted(stated), sorted(found_pairs))
-    for key, right in found_pairs.items():
-        more, differ = compare_pairs(key, right, stated.get(key, []), names)
-        lines, wrong = lines + more, wrong + differ
-    for place, one in enumerate((said["inputs"]["a"], *said["inputs"]["simulations"])):
-        held = of_a[0] if not place else ~of_a[place - 1]
-        wrong += differing(f"inputs, {one.get('name')}: objects", one["objects"], int(held.sum()))
-    return lines, wrong
-
-
-def differing_simulation(one: Json, judged: dict[str, Json], own_cover: float) -> list[str]:
-    """What a ranking says of a simulation that was not found; a line each."""
-    wrong = differing(f"{one['name']}: own_cover", one["own_cover"], own_cover)
-    wrong += differing(f"{one['name']}: classes", sorted(one["by_class"]), sorted({*judged} - {"overall"}))
-    for key, entry in judged.items():
-        stated = one["overall"] if key == "overall" else one["by_class"].get(key, {})
-        wrong += differing_entry(f"{one['name']}, {key}", stated, entry)
-    return wrong
-
-
-def compare_pairs(key: str, found: list[Json], stated: list[Json], names: list[str]) -> tuple[list[str], list[str]]:
-    """A line for every two simulations; what differs."""
-    pairs = list(itertools.combinations(names, 2))
-    if len(stated) != len(pairs):
-        return [], [f"{key}: {len(pairs)} pairs are found, not {len(stated)}"]
-    lines, wrong = [], []
-    for pair, each, one in zip(pairs, found, stated, strict=True):
-        right = turned(each, pair)
-        what = f"{key}, {right['first']} and {right['second']}"
-        for name in (*right, *(name for name in one if name not in right)):
-            wrong += differing(f"{what}: {name}", one.get(name), right.get(name))
-        lines.append(f"{what}: {NEARNESS[right['nearness']]}: {number(right['difference'])}")
-    return lines, wrong
+    both = [(names[i], names[j]) for i, j in pairs]
+    named = {
+        key: [turned(one, pair) for one, pair in zip(found_pairs, both, strict=True)]
+        for key, found_pairs in {"": differences, **compare_gaps(by_class, margin, least)}.items()
+    }
+    inputs = {
+        "a": {"objects": int(of_a[0].sum())},
+        "simulations": [{"objects": int((~held).sum())} for held in of_a],
+    }
+    tree = {"covered": float(common.mean()), "simulations": simulations, "pairs": named.pop(""), "inputs": inputs}
+    return {**tree, "pairs_by_class": named}, []
 
 
 def parse_error(text: str) -> tuple[float, float]:
@@ -414,165 +330,41 @@ def without_error(levels: list[float], found: list[list[Replicate]], plain: Json
     return {"gap": gap, "low": low, "high": high, "p_value": p, "verdict": verdict}
 
 
-def check_price(folder: Path) -> tuple[list[str], list[str]]:
-    """A line for each level and for the gap without error; what differs."""
-    said = read_json(folder / LABEL_ERROR)
+def recompute_price(folder: Path, said: Json) -> tuple[Json, list[str]]:
+    """What the contexts give of label_error.json."""
     error, plain = parse_error(said["error"]), read_part(folder, 0, said, said["draws"][0])
-    margin, stated = float(said["parameters"]["margin"]), said["as_labelled"]
-    plain.said.update({"overall": stated})
-    settings = said["parameters"]
+    settings, margin, table = said["parameters"], float(said["parameters"]["margin"]), plain.table
+    plain.said.update({"overall": said["as_labelled"]})
     found = {
-        group.key: (group.rows, group.compare(plain.table, settings, 0, plain.normals, plain.doubt))
+        group.key: (group.rows, group.compare(table, settings, 0, plain.normals, plain.doubt))
         for group in plain.contexts
     }
-    as_labelled = judge(plain.table, found, plain.said, margin)["overall"]
-    wrong = differing_entry("as labelled", stated, as_labelled)
-    for side in "ab":
-        count = int((plain.table["of_a"] == (side == "a")).sum())
-        wrong += differing(f"inputs, {side}: objects", said["inputs"][side]["objects"], count)
-    all_found = [
+    as_labelled = judge(table, found, plain.said, margin)["overall"]
+    drawn = [
         [read_replicate(folder, 1 + k * REPLICATES + n, said, plain, error) for n in range(REPLICATES)]
         for k in range(len(LEVELS))
     ]
-    kept = [k for k, each in enumerate(all_found) if all(one.boot is not None for one in each)]
-    levels, replicates = [LEVELS[k] for k in kept], [all_found[k] for k in kept]
-    lines = []
-    if len(said["levels"]) != len(levels):
-        wrong.append(f"{len(levels)} levels of error are found, not {len(said['levels'])}")
-    for level, each, one in zip(levels, replicates, said["levels"], strict=False):
-        boots = [each_one.boot for each_one in each if each_one.boot is not None]
-        numbers = {
-            "level": level,
-            "w1": float(np.mean([boot.mean for boot in boots])),
-            "noise": float(np.mean([boot.weight @ boot.noise for boot in boots])),
-            "gap": float(np.mean([each_one.gap for each_one in each])),
-            "spread": float(np.std([each_one.gap for each_one in each], ddof=1)),
-            "compared": float(np.mean([each_one.compared for each_one in each])),
+    kept = [k for k, each in enumerate(drawn) if all(one.boot is not None for one in each)]
+    levels, replicates, rows = [LEVELS[k] for k in kept], [drawn[k] for k in kept], list[Json]()
+    for level, each in zip(levels, replicates, strict=True):
+        boots = [one.boot for one in each if one.boot is not None]
+        row = {"level": level, "w1": float(np.mean([boot.mean for boot in boots]))}
+        row |= {"noise": float(np.mean([boot.weight @ boot.noise for boot in boots]))}
+        gaps, compared = [one.gap for one in each], [one.compared for one in each]
+        row |= {
+            "gap": float(np.mean(gaps)),
+            "spread": float(np.std(gaps, ddof=1)),
+            "compared": float(np.mean(compared)),
         }
-        names = (*numbers, *(name for name in one if name not in numbers))
-        wrong += [
-            line for name in names for line in differing(f"level {level:g}: {name}", one.get(name), numbers.get(name))
-        ]
-        lines.append(f"error added {level:g}: gap {number(numbers['gap'])}")
-    wrong += differing("price", said["price"], float(np.mean([one.fallen for one in all_found[0]])))
-    nothing: Json = {"gap": None, "low": None, "high": None, "p_value": None, "verdict": as_labelled["verdict"]}
-    tested = levels and not levels[0] and as_labelled.get("p_value") is not None
-    right = without_error(levels, replicates, as_labelled, plain.said) if tested else nothing
-    for name in (*right, *(name for name in said["corrected"] if name not in right)):
-        wrong += differing(f"without error: {name}", said["corrected"].get(name), right.get(name))
-    lines.append(f"without error: {WORDS[right['verdict']]}: gap {number(right['gap'])}")
-    return lines, wrong
-
-
-def check_result(folder: Path) -> tuple[list[str], list[str]]:
-    """What was found of a result, and what differs; a line each."""
-    try:
-        return check_ranking(folder) if (folder / RANKING).is_file() else check_price(folder)
-    except UNREADABLE as error:
-        return [], [f"cannot be computed: {said_of(error)}"]
-
-
-def interval(low: float | None, high: float | None) -> str:
-    """An interval on the page."""
-    return "–" if low is None or high is None else f"{short(low)} to {short(high)}"
-
-
-def entry_texts(place: str, entry: Json) -> dict[str, str]:
-    """What the page says of a comparison."""
-    return {
-        f"{place}|gap": short(entry.get("gap")),
-        f"{place}|interval": interval(entry.get("gap_low"), entry.get("gap_high")),
-        f"{place}|w1": short(entry["mean_w1"]),
-        f"{place}|noise": short(entry.get("noise")),
-        f"{place}|p": short(entry.get("p_value")),
-        f"{place}|verdict": WORDS[entry["verdict"]],
+        rows.append(row)
+    right: Json = {"gap": None, "low": None, "high": None, "p_value": None, "verdict": as_labelled["verdict"]}
+    if levels and not levels[0] and as_labelled["p_value"] is not None:
+        right = without_error(levels, replicates, as_labelled, plain.said)
+    tree = {
+        "inputs": {side: {"objects": int((table["of_a"] == (side == "a")).sum())} for side in "ab"},
+        "as_labelled": as_labelled,
+        "levels": rows,
+        "price": float(np.mean([one.fallen for one in drawn[0]])),
+        "corrected": right,
     }
-
-
-def ranking_texts(name: str, said: Json) -> dict[str, str]:
-    """What the page must say of a ranking, by the names of its places."""
-    texts = {f"{name}|margin": f"{said['parameters']['margin']:g}", f"{name}|covered": short(said["covered"])}
-    for one in said["simulations"]:
-        for key, entry in {"overall": one["overall"], **one["by_class"]}.items():
-            texts |= entry_texts(f"{name}|{one['name']}|{key}", entry)
-        texts[f"{name}|{one['name']}|cover"] = short(one["own_cover"])
-    for key, pairs in {"overall": said["pairs"], **said["pairs_by_class"]}.items():
-        for pair in pairs:
-            # The places have no order of the two: that is what is checked.
-            place = f"{name}|{key}|{'|'.join(sorted((pair['first'], pair['second'])))}"
-            texts |= {
-                f"{place}|first": pair["first"],
-                f"{place}|second": pair["second"],
-                f"{place}|difference": short(pair["difference"]),
-                f"{place}|interval": interval(pair["low"], pair["high"]),
-                f"{place}|p_value": short(pair["p_value"]),
-                f"{place}|p": short(pair["p_adjusted"]),
-                f"{place}|nearness": NEARNESS[pair["nearness"]],
-            }
-    return texts
-
-
-def price_texts(name: str, said: Json) -> dict[str, str]:
-    """What the page must say of a price, by the names of its places."""
-    corrected = said["corrected"]
-    texts = {
-        f"{name}|margin": f"{said['parameters']['margin']:g}",
-        f"{name}|error": said["error"],
-        f"{name}|price": short(said["price"]),
-        **entry_texts(f"{name}|as_labelled", said["as_labelled"]),
-        f"{name}|corrected|gap": short(corrected["gap"]),
-        f"{name}|corrected|interval": interval(corrected["low"], corrected["high"]),
-        f"{name}|corrected|p": short(corrected["p_value"]),
-        f"{name}|corrected|verdict": WORDS[corrected["verdict"]],
-    }
-    for one in said["levels"]:
-        texts |= {f"{name}|level {one['level']:g}|{key}": short(one[key]) for key in ("w1", "noise", "gap")}
-    return texts
-
-
-def page_of_dossier(folder: Path) -> dict[str, str]:
-    """All texts of the page, by the names of its places."""
-    results = sorted(path for path in (folder / "results").iterdir() if path.is_dir())
-    texts = {"seal": seal(folder), "count": str(len(results))}
-    for path in results:
-        if (path / RANKING).is_file():
-            texts |= ranking_texts(path.name, read_json(path / RANKING))
-        else:
-            texts |= price_texts(path.name, read_json(path / LABEL_ERROR))
-    return texts
-
-
-def unchecked(folder: Path) -> list[str]:
-    """What nothing is said of, by what the dossier holds."""
-    return [
-        *UNCHECKED_HERE,
-        *(line for file, line in UNCHECKED_OF.items() if any((folder / "results").glob(f"*/{file}"))),
-    ]
-
-
-def check_joint_dossier(folder: Path) -> tuple[list[str], list[str]]:
-    """What was found, and what is wrong; a line each."""
-    problems = check_files(folder)
-    if problems:
-        return [], [*problems, "the files are not those of the dossier; nothing was computed"]
-    lines = [f"every file is the one that {MANIFEST} and {FACTS} name"]
-    facts, results = read_json(folder / FACTS), sorted((folder / "results").iterdir())
-    wrong = check_page((folder / "index.html").read_text(encoding="utf-8"), page_of_dossier(folder))
-    for name, right in (("seal", seal(folder)), ("results", [path.name for path in results])):
-        wrong += differing(f"{FACTS}: {name}", facts.get(name), right)
-    if not results:
-        wrong.append("there are no results: nothing was checked")
-    for path in results:
-        found, differs = check_result(path)
-        lines += [f"{path.name}, {line}" for line in found]
-        wrong += [f"{path.name}, {line}" for line in differs]
-    return lines + [f"NOT CHECKED: {line}" for line in unchecked(folder)], wrong
-
-
-def main() -> int:
-    """Check a dossier of rankings or of prices of labels."""
-    return print_check(check_joint_dossier)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return tree, []

@@ -1,48 +1,32 @@
-"""Check a dossier of localizations or trackers: `python verify.py [FOLDER]`. It needs Python 3.10 or later and NumPy.
+"""Compute a comparison of localizations or of trackers again from samples.csv (method, sections 4 and 6).
 
-Each file must be the one that manifest.sha256 and dossier.json name. Then everything that trajectories.json or
-tracks.json says of a metric is computed again from samples.csv, by the plain definitions (docs/concepts/method.md of
-simjudge, sections 4 and 6), from the same normal numbers:
-
-* Two stretches (or boxes) are alike where no coordinate of their contexts differs by more than its tolerance.
-* Of each metric W1 over the real samples that have like simulated ones, both overlaps, means, noise, the gap with its
-  interval, p, p over all metrics (Holm), the gap that would have been shown, the verdict and its reason.
-* Margins and reach are those of the settings.
-
-What it does not check is named at the end. Exit code 0: everything agrees; 1: something does not.
+Two stretches (or boxes) are alike where no coordinate of their contexts differs by more than its tolerance.
 """
 
 from __future__ import annotations
 
 import csv
-import sys
 from pathlib import Path
 
 import numpy as np
 
-from simjudge.questions.certify.check import (
-    NOT_COMPUTED,
-    UNREADABLE,
-    WORDS,
-    Array,
-    Json,
-    RefusedError,
-    agree,
-    bounded,
-    check_results,
+from simjudge.questions.certify.check_contexts import ELSEWHERE
+from simjudge.questions.certify.check_files import Array, Json, RefusedError, bounded, differences
+from simjudge.questions.certify.check_statistics import (
     compare_class,
     doubt_of_blocks,
+    finished,
     holm,
-    judge,
     normal_numbers,
-    number,
-    print_check,
-    read_json,
-    said_of,
+    numbers_of,
+    p_of,
+    together,
+    too_little,
+    unit_counts,
     verdict_by_margin,
 )
 
-SAMPLES, RESULTS, MOST_SAMPLES = "samples.csv", ("trajectories.json", "tracks.json"), 2000
+MOST_SAMPLES = 2000
 MARGINS = {
     "APE translation": "margin_position",
     "APE rotation": "margin_rotation",
@@ -58,12 +42,16 @@ SCALED = (
     *(f"std_performance_outside_{side}" for side in "ab"),
 )
 """What is in the unit of the metric."""
+TAKEN_POINTS = (
+    *("version", "losses", "notes", "parameters", "inputs", "scores", "drawn", *ELSEWHERE),
+    *("metrics.*.unit", "metrics.*.block_slots"),
+)
+"""Of the result: what the samples do not give, or what is computed with."""
 UNCHECKED_POINTS = (
     "that the samples are real: invented errors give numbers that agree",
     "the errors and their sampling units: both are taken as the table has them",
     "whether blocks of time are in doubt: the numbers must be those of one answer",
     "that nothing was left out: other comparisons, runs, samples",
-    "numbers of single runs, words and pictures of the page: simjudge certify --check makes the page again",
 )
 
 
@@ -96,20 +84,16 @@ def limits(row: Json, parameters: Json) -> tuple[float, float]:
     return margin, margin * float(parameters["reach"])
 
 
-def judged_metric(
-    samples: dict[str, Array], like: tuple[Array, list[Array]], row: Json, said: Json, doubted: tuple[bool, bool]
-) -> Json:
-    """What the samples give for one metric, as one of several; p is not yet over all of them."""
+def judged_metric(samples: dict[str, Array], like: tuple[Array, list[Array]], row: Json, said: Json) -> list[Json]:
+    """What the samples give for a metric, whichever side's blocks are in doubt; p is not over all metrics yet."""
     rows, alike = like
-    parameters, metrics = said["parameters"], len(said["metrics"])
+    parameters, count, every = said["parameters"], len(like[0]), np.arange(len(like[0]))
     margin, reach = limits(row, parameters)
     units = samples[f"unit {row['metric']}"].astype(np.int64)
-    count, every = len(rows), np.arange(len(rows))
     table = {
         "performance": np.minimum(samples[row["metric"]], reach)[rows] / reach,
         "of_a": samples["side"][rows] == 0,
         "expected": np.full((count, 2), np.nan),
-        "predicted": np.zeros((count, 4)),
         "unit": units[rows],
         "block": np.full(count, -1),
     }
@@ -119,81 +103,44 @@ def judged_metric(
     bounded(draws, "draws")
     if draws < 1:
         raise RefusedError("nothing was drawn, so nothing was tested")
-    held = [len(np.unique(table["unit"][table["of_a"] == of_a])) for of_a in (True, False)]
-    inputs = {side: {"units": held[k], "doubted": doubted[k]} for k, side in enumerate("ab")}
-    own = {"inputs": inputs, "overall": {}, "by_class": {}, "parameters": {"seed": seed}}
     normals = normal_numbers(table, draws, seed, (int(units.max()) + 1, 0))
     found = compare_class(table, every, alike, every, normals, 1, np.ones(count, bool))
-    found["chance"] = found["chance"] * doubt_of_blocks(own, draws)
     found["largest"] = np.array(float(np.ptp(table["performance"])) or 1.0)
-    # As one of several that are alike: the gap that would have been shown is that after the correction.
-    entry = judge(table, {str(k): (every, found) for k in range(metrics)}, own, margin / reach)["0"]
-    return {key: scaled(value, reach) if key in SCALED else value for key, value in entry.items()}
+    held, answers = unit_counts(table, every), []
+    for doubted in ((False, False), (True, False), (False, True)):
+        inputs = {side: {"units": held[k], "doubted": doubted[k]} for k, side in enumerate("ab")}
+        own = {"inputs": inputs, "parameters": {"seed": seed}}
+        boot = together([found | {"chance": found["chance"] * doubt_of_blocks(own, draws)}])
+        p = 0.0 if boot is None else p_of(boot.mean, boot.chance)
+        judged = too_little(boot, held), p, len(said["metrics"])
+        entry = finished(numbers_of(table, [(every, found)]), boot, held, margin / reach, own, draws, judged)
+        scaled = {key: in_unit(value, reach) if key in SCALED else value for key, value in entry.items()}
+        answers.append({"metric": row["metric"], "reach": reach, **scaled})
+    return answers
 
 
-def scaled(value: object, reach: float) -> object:
+def in_unit(value: object, reach: float) -> object:
     """A number, or numbers by name, in the unit of the metric."""
     if isinstance(value, dict):
-        return {name: scaled(each, reach) for name, each in value.items()}
+        return {name: in_unit(each, reach) for name, each in value.items()}
     return value * reach if isinstance(value, (int, float)) else value
 
 
-def check_points(folder: Path) -> tuple[list[str], list[str]]:
-    """A line for each metric; what its samples do not give."""
-    try:
-        names = [name for name in RESULTS if (folder / name).is_file()]
-        if len(names) != 1:
-            raise RefusedError(f"there must be one of {' and '.join(RESULTS)}")
-        said = read_json(folder / names[0])
-        samples = read_samples(folder / SAMPLES)
-        like = like_points(samples, said["parameters"])
-        metrics = [name.removeprefix("unit ") for name in samples if name.startswith("unit ")]
-        if [row["metric"] for row in said["metrics"]] != metrics:
-            raise RefusedError(f"metrics are {', '.join(metrics)}, not as {names[0]} says")
+def recompute_points(folder: Path, said: Json) -> tuple[Json, list[str]]:
+    """What samples.csv gives of trajectories.json or tracks.json."""
+    samples = read_samples(folder / "samples.csv")
+    like = like_points(samples, said["parameters"])
+    metrics = [name.removeprefix("unit ") for name in samples if name.startswith("unit ")]
+    if [row["metric"] for row in said["metrics"]] != metrics:
+        raise RefusedError(f"metrics are {', '.join(metrics)}, not as the result says")
+    skipped, found = (*TAKEN_POINTS, "*.p_adjusted", "*.verdict"), list[Json]()
+    for row in said["metrics"]:
         # Which sides' blocks are in doubt is not known: the numbers must be those of one answer.
-        answers = [
-            [judged_metric(samples, like, row, said, doubted) for row in said["metrics"]]
-            for doubted in ((False, False), (True, False), (False, True))
-        ]
-        found = [
-            min(each, key=lambda entry, row=row: len(differing_metric(row, entry, corrected=False)))
-            for row, each in zip(said["metrics"], zip(*answers, strict=True), strict=True)
-        ]
-    except UNREADABLE as error:
-        return [], [f"cannot be computed: {said_of(error)}"]
+        answers = judged_metric(samples, like, row, said)
+        counts = [sum(1 for _ in differences({"": row}, {"": one}, skipped)) for one in answers]
+        found.append(answers[counts.index(min(counts))])
     decided = {k: entry["p_adjusted"] for k, entry in enumerate(found) if entry["verdict"] not in UNDECIDED}
     for k, p in holm(decided).items():
         low, high, margin = (found[k][name] for name in ("gap_low", "gap_high", "margin"))
         found[k] |= {"p_adjusted": p, "verdict": verdict_by_margin(p, low, high, margin)}
-    lines, wrong = [], []
-    for row, entry in zip(said["metrics"], found, strict=True):
-        lines.append(f"{row['metric']}: {WORDS[entry['verdict']]}: gap {number(entry.get('gap'))}")
-        wrong += differing_metric(row, entry, corrected=True)
-        if not agree(row.get("reach"), right := limits(row, said["parameters"])[1]):
-            wrong.append(f"{row['metric']}, reach: {row.get('reach')} is stated, {right} is found")
-    return lines, wrong
-
-
-def differing_metric(row: Json, entry: Json, *, corrected: bool) -> list[str]:
-    """A line for each field that is not what was found."""
-    known = {"verdict_below": None, "verdict_above": None, **entry}
-    own = {"metric", "unit", "reach", "block_slots", *NOT_COMPUTED, *(() if corrected else ("p_adjusted", "verdict"))}
-    return [
-        f"{row['metric']}, {name}: {row.get(name, 'nothing')} is stated, {known.get(name)} is found"
-        for name in (*known, *(name for name in row if name not in known and row[name] is not None))
-        if name not in own and not agree(row.get(name, "missing"), known.get(name))
-    ]
-
-
-def check_point_dossier(folder: Path) -> tuple[list[str], list[str]]:
-    """What was found, and what is wrong; a line each."""
-    return check_results(folder, check_points, UNCHECKED_POINTS)
-
-
-def main() -> int:
-    """Check a dossier of localizations or trackers."""
-    return print_check(check_point_dossier)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return {"metrics": found}, []

@@ -1,82 +1,54 @@
-"""Check a dossier of policies: `python verify.py [FOLDER]`. It needs Python 3.10 or later and NumPy.
+"""Compute a comparison of policies again from trials.csv (docs/guides/policies.md of simjudge).
 
-Each file must be the one that manifest.sha256 and dossier.json name. Then these are computed again from trials.csv, by
-the plain definitions, and policies.json must say them:
-
-* Of each cell (one policy at one task under one named condition), each policy, task and condition, and all cells
-  together: rates, W1 between real and simulated outcomes, its level of chance, noise, the gap with its interval, p and
-  corrected p, the gap that would have been shown, the verdict and its reason. Permutations and normal numbers are those
-  of the seed.
-* r, rho, MMRV over the policies, their p over all orders of up to eight policies, the choice and what it costs as
-  measured, and whether it is right without each task.
-
-What it does not check is named at the end. Exit code 0: everything agrees; 1: something does not.
+Of each cell (one policy at one task under one named condition), each policy, task and condition, and all cells
+together: rates, W1 between real and simulated outcomes, chance, gap, p, verdict. Of the ranking of the policies: r,
+rho, tau, MMRV and their p, the choice and what it costs, posteriors, which pairs are in order, what each task decides.
 """
 
 from __future__ import annotations
 
 import csv
-import itertools
 import json
 import math
-import sys
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from simjudge.questions.certify.check import (
+from simjudge.questions.certify.check_files import Array, Json, RefusedError, bounded
+from simjudge.questions.certify.check_ranks import Rows, ranking_of
+from simjudge.questions.certify.check_statistics import (
     AT_ZERO,
-    FEWEST_UNITS,
-    LEAST_TOLD,
-    NOISE_DOUBT,
-    POWER,
     SIGNIFICANCE,
-    UNREADABLE,
-    WORDS,
-    Array,
-    Json,
-    RefusedError,
+    UNTESTED,
     Together,
-    agree,
-    bounded,
-    check_results,
     compare_class,
-    doubted_gap,
+    entry_of,
     erf,
-    estimate_gap,
-    gap_behind,
-    gap_draws,
-    largest_even_gap,
     normal_numbers,
-    number,
-    p_of,
-    print_check,
-    read_json,
-    said_of,
     step_down,
     student,
-    verdict_by_margin,
+    too_little,
 )
 
-TRIALS, POLICIES = "trials.csv", "policies.json"
-ALL_ORDERS, TIE, GAPS = 8, 1e-7, 400
+TIE, GAPS = 1e-7, 400
 MOST_NORMALS, LEAST_DRAWS, MOST_DRAWN = 2e8, 100, 1 << 24
 """Of many trials fewer normal numbers are drawn; numbers that one step of the permutations holds."""
-UNDECIDED_CELLS = ("too_few", "not_tested", "no_overlap")
+TAKEN_POLICIES = (
+    *("version", "losses", "notes", "parameters", "next", "next_regret", "sharpened", "contexts", "*.scope"),
+    *(f"ranking*.{name}.{kind}" for name in ("r", "rho", "tau", "mmrv") for kind in ("interval", "redrawn")),
+)
+"""Of policies.json: what is not computed here, or what is computed with."""
 UNCHECKED_POLICIES = (
     "that the trials are real: invented outcomes give numbers that agree",
     "sampling units and pairs: taken as the table has them",
     "that nothing was left out: other comparisons, trials, policies",
-    "posteriors (chance of the right choice, expected loss), intervals of r, rho and MMRV, the ranking's verdict",
-    "rankings under single conditions, sharpened means, next trials, contexts of numbers",
-    "words and pictures of the page: simjudge certify --check makes the page again",
 )
 
-Rows = list[dict[str, str]]
+Widened = Callable[[float, float, float], tuple[float, float]]
+"""From a gap and its interval to the ends that few samples leave open."""
 
 
 def read_trials(path: Path) -> tuple[Rows, list[str]]:
@@ -88,13 +60,6 @@ def read_trials(path: Path) -> tuple[Rows, list[str]]:
     if not all(0 <= float(row["outcome"]) <= 1 for row in rows):
         raise RefusedError(f"{path.name}: an outcome is not within 0 and 1")
     return rows, list(layout["words"])
-
-
-def distance(first: Array, second: Array) -> float:
-    """W1 of two samples: the area between their distribution functions."""
-    values = np.unique(np.concatenate([first, second]))
-    below = [np.searchsorted(np.sort(side), values[:-1], "right") / len(side) for side in (first, second)]
-    return float(np.abs(below[0] - below[1]) @ np.diff(values))
 
 
 @dataclass(frozen=True)
@@ -119,7 +84,7 @@ class PolicyCells:
         pair = np.array([names.index(row["pair"]) if row["pair"] else -1 for row in rows], np.int64)
         unit = np.array([int(row["unit"].removeprefix("u")) for row in rows], np.int64)
         if (unit < 0).any() or (unit >= 2 * len(rows)).any():
-            raise RefusedError(f"{TRIALS}: units must be numbered from 0 on")
+            raise RefusedError("trials.csv: units must be numbered from 0 on")
         held = [(np.array(cells[key][0]), np.array(cells[key][1])) for key in keys]
         rates = any(rows[place]["is_rate"] == "True" for sides in held for side in sides for place in side.tolist())
         return cls(keys, held, np.array([float(row["outcome"]) for row in rows]), unit, pair, rates)
@@ -168,11 +133,12 @@ def permuted_cell(cells: PolicyCells, real: Array, sim: Array, draws: int, rando
         total, count = np.bincount(held, minlength=len(levels)), len(real)
         for size in parts_of(draws, len(levels)):
             if len(levels) == 2:
-                mine = random.hypergeometric(total[0], total[1], count, size)[:, None]
+                mine_below: Array = random.hypergeometric(total[0], total[1], count, size)[:, None]
             else:
-                mine = random.multivariate_hypergeometric(total, count, size, method="count")
-                mine = np.cumsum(mine, 1)[:, :-1]
-            signed = mine / count - (np.cumsum(total)[:-1] - mine) / len(sim)
+                mine_below = np.cumsum(random.multivariate_hypergeometric(total, count, size, method="count"), 1)[
+                    :, :-1
+                ]
+            signed = mine_below / count - (np.cumsum(total)[:-1] - mine_below) / len(sim)
             found.append(np.abs(signed) @ width)
     else:
         unit = np.unique(cells.unit[rows], return_inverse=True)[1].reshape(-1)
@@ -180,9 +146,9 @@ def permuted_cell(cells: PolicyCells, real: Array, sim: Array, draws: int, rando
         np.add.at(below_of, (unit, held.reshape(-1)), 1.0)
         below_of = np.cumsum(below_of, 1)
         for size in parts_of(draws, len(below_of) + len(levels)):
-            dealt = np.zeros((size, len(below_of)))
-            dealt[:, : len(np.unique(cells.unit[real]))] = 1.0
-            mine = random.permuted(dealt, axis=1) @ below_of
+            held_by = np.zeros((size, len(below_of)))
+            held_by[:, : len(np.unique(cells.unit[real]))] = 1.0
+            mine = random.permuted(held_by, axis=1) @ below_of
             other = below_of.sum(0) - mine
             found.append(np.abs(mine[:, :-1] / mine[:, -1:] - other[:, :-1] / other[:, -1:]) @ width)
     return np.concatenate(found)
@@ -281,7 +247,7 @@ class PolicyDraws:
     def weight(self, chosen: list[int]) -> Array:
         """The share of each cell."""
         share = np.array([len(self.cells.rows[k][0]) if self.by_trials else 1 for k in chosen], np.float64)
-        return share / share.sum()
+        return np.asarray(share / share.sum())
 
     def told(self, chosen: list[int]) -> list[int]:
         """The cells that carry draws."""
@@ -306,31 +272,40 @@ class PolicyDraws:
         chance = weight @ self.permuted[told] + TIE * (tie[:-1] - tie[-1])
         rows["adjusted"] = self.w1[told]
         mean = float(weight @ rows["adjusted"])
-        return Together(weight=weight, chance=chance, told=len(told) / len(chosen), mean=mean, **rows, **draws)
-
-    def reason(self, chosen: list[int], boot: Together | None) -> str:
-        """Why there is too little to tell."""
-        if min(self.cells.units(chosen, side) for side in (0, 1)) < FEWEST_UNITS:
-            return "few_units"
-        if boot is None:
-            return "lone_units"
-        if boot.told < LEAST_TOLD:
-            return "lone_units"
-        if 1 / (1 + len(boot.chance)) > SIGNIFICANCE:
-            return "few_draws"
-        return "uneven_units" if p_of(1.0, boot.extreme) > SIGNIFICANCE else ""
+        known: Json = {"weight": weight, "chance": chance, "told": len(told) / len(chosen), "mean": mean}
+        return Together(**known, **rows, **draws)
 
     def judge(self, family: list[list[int]], least: float) -> list[Json]:
         """Judge groups of cells, each as one of several; p is at least that of all cells."""
         boots = [self.together(chosen) for chosen in family]
-        reasons = [self.reason(chosen, boot) for chosen, boot in zip(family, boots, strict=True)]
-        tested = {k: boot for k, boot in enumerate(boots) if boot is not None and not reasons[k]}
-        corrected = step_down({k: b.mean for k, b in tested.items()}, {k: b.chance for k, b in tested.items()})
+        units = [[self.cells.units(chosen, side) for side in (0, 1)] for chosen in family]
+        why = [too_little(boot, held) for boot, held in zip(boots, units, strict=True)]
+        tested = {k: boot for k, boot in enumerate(boots) if boot is not None and not why[k]}
+        p = step_down({k: b.mean for k, b in tested.items()}, {k: b.chance for k, b in tested.items()})
         out = []
         for k, (chosen, boot) in enumerate(zip(family, boots, strict=True)):
-            p = max(corrected[k], least) if k in corrected else None
-            out.append(self.rates(chosen) | self.entry(chosen, boot, reasons[k], p, max(1, len(tested))))
+            draws, entry = {"draws": self.permuted.shape[1]}, UNTESTED
+            if draws["draws"]:
+                entry = entry | {"verdict": "too_few", "verdict_reason": why[k], **draws, "margin": self.margin}
+                entry |= {"units_a": units[k][0], "units_b": units[k][1]}
+            if boot is not None:
+                judged = why[k], max(p.get(k, 0.0), least), max(1, len(tested))
+                spreads = student(max(1, min(units[k]) - 1))
+                widen = self.widened(chosen, boot, min(units[k]))
+                entry = entry_of(boot, units[k], self.margin, spreads, judged, widen) | draws
+            out.append(self.rates(chosen) | entry)
         return out
+
+    def widened(self, chosen: list[int], boot: Together, units: int) -> Widened:
+        """How few trials, or outcomes that are all alike, widen an interval."""
+        least, pull, hidden = np.array([cell_spread(self.cells, *self.cells.rows[k]) for k in self.told(chosen)]).T
+        ends = widest_ends(boot, units, least, pull)
+        most = float((boot.weight * hidden).max(initial=0.0))
+
+        def widen(gap: float, low: float, high: float) -> tuple[float, float]:
+            return min(low, ends[0]), min(boot.largest, gap + math.hypot(max(high, ends[1]) - gap, most))
+
+        return widen
 
     def rates(self, chosen: list[int]) -> Json:
         """What needs no draws."""
@@ -347,51 +322,13 @@ class PolicyDraws:
             "permutation_floor": float((weight @ self.permuted[chosen]).mean()) if drawn else None,
         }
 
-    def entry(self, chosen: list[int], boot: Together | None, why: str, p: float | None, family: int) -> Json:
-        """Numbers and verdict of some cells."""
-        draws, units = self.permuted.shape[1], [self.cells.units(chosen, side) for side in (0, 1)]
-        entry: Json = {"verdict": "not_tested", "verdict_reason": "", "draws": 0, "units_a": 0, "units_b": 0}
-        if draws:
-            entry |= {"draws": draws, "units_a": units[0], "units_b": units[1]}
-        if boot is None:
-            return entry | ({"verdict": "too_few", "verdict_reason": why} if draws else {})
-        gap, share, size = estimate_gap(boot)
-        wide, alone = student(max(1, min(units) - 1)), p_of(boot.mean, boot.chance)
-        error = wide * float(gap_draws(boot).std())
-        even = largest_even_gap(boot, wide * float(boot.around.std()), boot.noise * (1 - NOISE_DOUBT / boot.units))
-        low = 0.0 if alone > SIGNIFICANCE else max(0.0, doubted_gap(boot, 1) - error)
-        high = min(boot.largest, max(doubted_gap(boot, -1) + error, even))
-        told = self.told(chosen)
-        least, pull, hidden = np.array([cell_spread(self.cells, *self.cells.rows[k]) for k in told]).T
-        ends = widest_ends(boot, min(units), least, pull)
-        low, high = min(low, ends[0]), max(high, ends[1])
-        most = float((boot.weight * hidden).max(initial=0.0))
-        high = min(boot.largest, gap + math.hypot(high - gap, most))
-        needed = float(np.quantile(boot.chance, 1 - SIGNIFICANCE / family))
-        entry |= {
-            "noise": float(boot.weight @ boot.noise),
-            "noise_q95": float(np.quantile(boot.chance, 1 - SIGNIFICANCE)),
-            "gap": gap,
-            "gap_low": low,
-            "gap_high": high,
-            "gap_share": share,
-            "gap_size": size,
-            "p_value": alone,
-            "drawn_share": 1.0,
-        }
-        if why or p is None:
-            return entry | {"verdict": "too_few", "verdict_reason": why, "p_adjusted": None, "detectable_gap": None}
-        verdict = verdict_by_margin(p, low, high, self.margin)
-        shown = gap_behind(needed + POWER * float(boot.around.std()), boot)
-        return entry | {"p_adjusted": p, "verdict": verdict, "detectable_gap": shown}
-
 
 def policy_draws(said: Json, cells: PolicyCells) -> PolicyDraws:
     """Draw what the seed gives."""
     parameters = said["parameters"]
     draws, seed = int(parameters["draws"]), int(parameters["seed"])
     bounded(draws, "draws")
-    w1 = np.array([distance(cells.outcome[real], cells.outcome[sim]) for real, sim in cells.rows])
+    w1 = np.array([w1_of(cells.outcome[real], cells.outcome[sim]) for real, sim in cells.rows])
     permuted, drawn = np.zeros((len(w1), 0)), list[dict[str, Array]]()
     if draws and not cells.is_rate:
         random = np.random.default_rng([seed, 2])
@@ -403,149 +340,33 @@ def policy_draws(said: Json, cells: PolicyCells) -> PolicyDraws:
     return PolicyDraws(cells, w1, permuted, drawn, by_trials, float(parameters["margin"]))
 
 
-def check_policies(folder: Path) -> tuple[list[str], list[str]]:
-    """A line for what is judged; what policies.json says and the trials do not."""
-    try:
-        said = read_json(folder / POLICIES)
-        rows, words = read_trials(folder / TRIALS)
-        cells = PolicyCells.of_rows(rows, words)
-        if not cells.keys:
-            raise RefusedError("no cell has trials of both sides")
-        drawn, names = policy_draws(said, cells), ("policy", "task", *words)
-        everything = list(range(len(cells.keys)))
-        [overall] = drawn.judge([everything], 0.0)
-        lines = [f"all cells: {WORDS[overall['verdict']]}: gap {number(overall.get('gap'))}"]
-        wrong = differing_row("all cells", said["overall"], overall, drawn.margin)
-        for place, kind in enumerate((*names, "cell")):
-            values = [(key[place],) for key in cells.keys] if kind != "cell" else cells.keys
-            groups = sorted(set(values))
-            chosen = [[k for k in everything if values[k] == group] for group in groups]
-            columns = names if kind == "cell" else (kind,)
-            stated = said[f"by_{kind}"]
-            if [tuple(row[name] for name in columns) for row in stated] != groups:
-                wrong.append(
-                    f"by_{kind}: {len(groups)} rows are found, {len(stated)} are stated, or called differently"
-                )
-                continue
-            least = overall.get("p_value") or 0.0
-            for group, row, found in zip(groups, stated, drawn.judge(chosen, least), strict=True):
-                wrong += differing_row(", ".join(group), row, found, drawn.margin, columns)
-        ranks = len({row["policy"] for row in rows}) > 1
-        if said["ranking"] is not None:
-            wrong += wrong_ranking(said["ranking"], rows)
-        elif ranks and all(len({key[0] for key in cells.keys if key[1] == task}) > 1 for _, task, *_ in cells.keys):
-            wrong.append("ranking: none is stated, though two policies have trials of both sides at each task")
-    except UNREADABLE as error:
-        return [], [f"cannot be computed: {said_of(error)}"]
-    return lines, wrong
+def w1_of(first: Array, second: Array) -> float:
+    """W1 of two samples: the area between their distribution functions."""
+    values = np.unique(np.concatenate([first, second]))
+    below = [np.searchsorted(np.sort(side), values[:-1], "right") / len(side) for side in (first, second)]
+    return float(np.abs(below[0] - below[1]) @ np.diff(values))
 
 
-def differing_row(what: str, row: Json, found: Json, margin: float, names: tuple[str, ...] = ()) -> list[str]:
-    """A line for each field that is not what was found."""
-    more = dict.fromkeys(
-        ("adjusted_w1", "noise", "noise_q95", "gap", "gap_low", "gap_high", "gap_share", "gap_size", "detectable_gap"),
-    )
-    more |= dict.fromkeys(("p_value", "p_adjusted", "drawn_share", "verdict_below", "verdict_above"))
-    known = {**more, **found, "margin": margin}
-    return [
-        f"{what}, {name}: {row.get(name, 'nothing')} is stated, {known.get(name)} is found"
-        for name in (*known, *(name for name in row if name not in known and row[name] is not None))
-        if name not in (*names, "scope") and not agree(row.get(name, "missing"), known.get(name))
-    ]
-
-
-def differs(what: str, found: float, stated: Any) -> list[str]:
-    """A line where two numbers do not agree; NaN is stated as none."""
-    right = None if math.isnan(found) else float(found)
-    return [] if agree(stated, right) else [f"{what}: {stated} is stated, {right} is found"]
-
-
-def correlation(first: Array, second: Array) -> float:
-    """Pearson's r; NaN where a side is constant."""
-    a, b = first - first.mean(), second - second.mean()
-    size = math.sqrt(float(a @ a) * float(b @ b))
-    return float(a @ b) / size if size > 1e-12 else math.nan
-
-
-def mean_ranks(values: Array) -> Array:
-    """Ranks; ties have their mean."""
-    return np.array([(values < value).sum() + ((values == value).sum() + 1) / 2 for value in values])
-
-
-def violation(real: Array, sim: Array) -> float:
-    """MMRV."""
-    worst = [
-        max(abs(real[i] - real[j]) * ((sim[i] > sim[j]) != (real[i] > real[j])) for j in range(len(real)))
-        for i in range(len(real))
-    ]
-    return float(np.mean(worst))
-
-
-def wrong_ranking(said: Json, rows: Rows) -> list[str]:
-    """What the ranking says and the trials do not."""
-    cells: dict[tuple[str, str, str], dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
-    for row in rows:
-        cells[row["side"], row["policy"], row["task"]][row["unit"]].append(float(row["outcome"]))
-    policies, tasks = said["policies"], said["tasks"]
-    rate = np.array(
-        [
-            [[np.mean([np.mean(unit) for unit in cells[side, p, t].values()]) for t in tasks] for p in policies]
-            for side in ("real", "sim")
+def recompute_policies(folder: Path, said: Json) -> tuple[Json, list[str]]:
+    """What trials.csv gives of policies.json."""
+    rows, words = read_trials(folder / "trials.csv")
+    cells = PolicyCells.of_rows(rows, words)
+    if not cells.keys:
+        raise RefusedError("no cell has trials of both sides")
+    drawn, names, every = policy_draws(said, cells), ("policy", "task", *words), [*range(len(cells.keys))]
+    [overall] = drawn.judge([every], 0.0)
+    margin, seed = drawn.margin, int(said["parameters"]["seed"])
+    tree: Json = {name: sorted({row[one] for row in rows}) for name, one in (("policies", "policy"), ("tasks", "task"))}
+    tree |= {"overall": overall, "ranking": ranking_of(rows, margin, seed), "rankings": []}
+    for place, kind in enumerate((*names, "cell")):
+        values = cells.keys if kind == "cell" else [(key[place],) for key in cells.keys]
+        groups, columns = sorted(set(values)), names if kind == "cell" else (kind,)
+        judged = drawn.judge([[k for k in every if values[k] == group] for group in groups], overall["p_value"] or 0.0)
+        tree[f"by_{kind}"] = [
+            dict(zip(columns, group, strict=True)) | row for group, row in zip(groups, judged, strict=True)
         ]
-    )
-    # Rounded, since the order of the tasks must break no tie.
-    real, sim = rate.mean(2).round(12)
-    wrong = []
-    for name, values in (("real", real), ("sim", sim)):
-        for policy, found, stated in zip(policies, values, said[name], strict=True):
-            wrong += differs(f"{name} rate of {policy}", float(found), stated)
-    wrong += wrong_measures(said, real, sim)
-    chosen = worst_of_first(real, sim)
-    stated = policies.index(said["by_sim"]["policy"])
-    if (sim[stated], real[stated]) != (sim[chosen], real[chosen]):
-        wrong.append(f"choice: {said['by_sim']['policy']} is stated, {policies[chosen]} is found")
-    wrong += differs("points lost", float(real.max() - real[chosen]), said["by_sim"]["regret"])
-    for k, each in enumerate(said["kept_without"]):
-        left = np.delete(rate, k, 2).mean(2).round(12)
-        right = bool(left[0][worst_of_first(*left)] == left[0].max())
-        if right != each["right"]:
-            wrong.append(f"without {each['task']}: {each['right']} is stated, {right} is found")
-    return wrong
-
-
-def worst_of_first(real: Array, sim: Array) -> int:
-    """The policy that the simulation ranks first; of several alike the one that does worst on the robot."""
-    first = np.flatnonzero(sim == sim.max())
-    return int(first[real[first].argmin()])
-
-
-def wrong_measures(said: Json, real: Array, sim: Array) -> list[str]:
-    """r, rho and MMRV, and their p over all orders."""
-    measures = {
-        "r": correlation,
-        "rho": lambda a, b: correlation(mean_ranks(a), mean_ranks(b)),
-        "mmrv": violation,
-    }
-    wrong = []
-    for name, measure in measures.items():
-        value = measure(real, sim)
-        wrong += differs(name, value, said[name]["value"])
-        if len(real) <= ALL_ORDERS and not math.isnan(value):
-            other = np.array([measure(real, sim[list(order)]) for order in itertools.permutations(range(len(real)))])
-            reached = other <= value + 1e-12 if name == "mmrv" else other >= value - 1e-12
-            wrong += differs(f"p of {name}", float(reached.mean()), said[name]["p_value"])
-    return wrong
-
-
-def check_policy_dossier(folder: Path) -> tuple[list[str], list[str]]:
-    """What was found, and what is wrong; a line each."""
-    return check_results(folder, check_policies, UNCHECKED_POLICIES)
-
-
-def main() -> int:
-    """Check a dossier of policies."""
-    return print_check(check_policy_dossier)
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+        if kind in words:
+            held = [(value, [row for row in rows if row[kind] == value]) for (value,) in groups]
+            found = [(value, ranking_of(own, margin, seed)) for value, own in held]
+            tree["rankings"] += [{"condition": kind, "value": value, **one} for value, one in found if one is not None]
+    return tree, []

@@ -25,7 +25,7 @@ def certify(
         raise typer.Exit(_check(folders))
     if out is None:
         raise UsageError("certify: --out is missing: name a folder for the dossier, or give --check")
-    from simjudge.questions.certify.dossier import SCRIPT
+    from simjudge.questions.certify.check_files import SCRIPT
     from simjudge.questions.certify.dossier import certify as run
 
     written = run(folders, out, title=title, log=print_note)
@@ -37,7 +37,7 @@ def certify(
 
 def _check(folders: list[Path]) -> int:
     """Check dossiers; 1 where something is wrong."""
-    from simjudge.questions.certify.remake import check_again
+    from simjudge.questions.certify.dossier import check_again
 
     count = 0
     for folder in folders:

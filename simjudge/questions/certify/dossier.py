@@ -1,192 +1,65 @@
-"""A dossier of results that others can check: files, digests, masks, a page, and a script that needs no simjudge."""
+"""A dossier of results that others can check: data, results, a manifest, pages, and a script that needs no simjudge."""
 
 from __future__ import annotations
 
-import csv
 import hashlib
+import importlib.metadata
 import json
 import platform
 import shutil
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
-
-import numpy as np
 
 from simjudge.core.errors import Log, Losses, SimjudgeError, UsageError, no_log
 from simjudge.core.files import atomic_folder, check_output_folder, hash_files, output_path
-from simjudge.core.frames import FrameSet
 from simjudge.core.installed import version
-from simjudge.core.names import DetectorRecord
-from simjudge.core.object_tables import BoolImage, Masks
-from simjudge.data.sets import read_set
+from simjudge.core.text import Json
 from simjudge.judging.painted_masks import BOXES, LABEL_PICTURES
-from simjudge.questions.certify import check as dossier_check
-from simjudge.questions.certify.context_text import COLUMNS, write_context_csv
-from simjudge.questions.certify.dossier_page import (
-    DOSSIER,
-    CertifiedInput,
-    RenderingOrigin,
-    digests,
-    library_versions,
-    p_of_all_results,
-    render_dossier_page,
-    write_manifest,
-    write_policy_dossier,
+from simjudge.questions.certify import verify
+from simjudge.questions.certify.check_files import (
+    FACTS,
+    MANIFEST,
+    SCRIPT,
+    UNREADABLE,
+    files_of,
+    read_json,
+    said_of,
+    sha256,
 )
-from simjudge.questions.certify.joint_dossier import holds_joint, write_joint_dossier
-from simjudge.questions.certify.point_dossier import holds_points, write_point_dossier
-from simjudge.questions.certify.script import isolated_script
-from simjudge.questions.compare.overall_words import overall_headline, overall_meaning
+from simjudge.questions.certify.dossier_page import PAGES, made_texts, sentence_of
+from simjudge.questions.certify.dossier_tables import (
+    COLUMNS,
+    context_masks,
+    write_context_csv,
+    write_context_parts,
+    write_mask_csv,
+)
 from simjudge.results.context_table import ContextTable
 from simjudge.results.saved_result import (
     ABLATION,
+    CONTEXTS,
     DRIVES,
     LABEL_ERROR,
     OBJECTS,
     POLICIES,
+    POSES,
     RANKING,
     RESULT,
+    SAMPLES,
     SETS,
     SWEEP,
     TRACKS,
     TRAJECTORIES,
+    TRIALS,
     Result,
-    load_results,
+    load_result,
     refuse_studies,
     write_json,
 )
 from simjudge.sim.capture.render_record import render_record_path
 
 UNCHANGED, CHANGED, NOT_FOUND = "unchanged", "changed since", "not looked for: not found"
-
-
-def describe_inputs(result: Result, losses: Losses) -> list[CertifiedInput]:
-    """What was compared, and whether it is still the same where it can be found."""
-    found = []
-    for side, given in result.header.sets.items():
-        detector = given.detector or DetectorRecord("predictions as they were in the file")
-        now, path = NOT_FOUND, Path(given.path or "")
-        if given.sha256 and given.path and path.exists():
-            now = UNCHANGED if hash_files(path) == given.sha256 else CHANGED
-            if now == CHANGED:
-                losses.add("inputs that have changed since the comparison", f"{result.name}: {path}")
-        found.append(
-            CertifiedInput(
-                set=side.upper(),
-                name=given.name or side.upper(),
-                path=given.path or "",
-                sha256=given.sha256 or "",
-                now=now,
-                format=given.format or "",
-                frames=given.frames or 0,
-                objects=given.objects or 0,
-                units=given.units,
-                detector=detector.name,
-                detector_sha256=detector.sha256,
-                rendered=_rendering(path, result.name, losses) if now == UNCHANGED else None,
-            )
-        )
-    return found
-
-
-def _rendering(path: Path, name: str, losses: Losses) -> RenderingOrigin | None:
-    """Read the file that `simjudge sim render` put beside a set."""
-    record = render_record_path(path)
-    try:
-        content = record.read_bytes()
-    except OSError:
-        return None
-    try:
-        said = json.loads(content)
-        scene, camera, engine = said["scene"], said["camera"], said["engine"]
-        return RenderingOrigin(
-            scene=scene["name"],
-            scene_sha256=scene["sha256"],
-            camera=camera["name"],
-            camera_sha256=camera["sha256"],
-            seed=int(said["seed"]),
-            engine=f"{engine['name']}, {engine['variant']}",
-            simjudge=said["version"],
-            record_sha256=hashlib.sha256(content).hexdigest(),
-        )
-    except (ValueError, KeyError, TypeError):
-        losses.add("records of a rendering that cannot be read", f"{name}: {record}")
-        return None
-
-
-MASKS = "masks.csv"
-MASK_COLUMNS = ("row", "left", "top", "width", "height", "runs")
-"""Of masks.csv: the row of contexts.csv, from 0; the mask's place in the picture; lengths of its runs."""
-_EDGES = ("x0", "y0", "x1", "y1")
-
-
-def context_masks(result: Result, contexts: ContextTable) -> Masks:
-    """The mask of every context of a result."""
-    return Masks.concatenate([_masks_of_side(result, contexts, side) for side in ("a", "b")])
-
-
-def write_mask_csv(masks: Masks, path: Path) -> None:
-    """Write masks as text: lengths of runs of pixels in rows, outside and inside in turn, outside first."""
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        rows = csv.writer(stream, lineterminator="\n")
-        rows.writerow(MASK_COLUMNS)
-        for row in range(len(masks)):
-            if masks.has(row):
-                crop, (left, top) = masks.crop(row), masks.origin[row].tolist()
-                rows.writerow([row, left, top, crop.shape[1], crop.shape[0], " ".join(map(str, _runs(crop)))])
-
-
-def _runs(crop: BoolImage) -> list[int]:
-    pixels = np.concatenate([[False], crop.reshape(-1)])
-    turns = np.flatnonzero(pixels[1:] != pixels[:-1])
-    return [int(length) for length in np.diff(np.concatenate([[0], turns, [crop.size]]))]
-
-
-def _masks_of_side(result: Result, contexts: ContextTable, side: str) -> Masks:
-    frames = _read_again(result, side)
-    objects = frames.objects
-    numbers = defaultdict(list)
-    for number, (frame, class_id, box) in enumerate(
-        zip(objects.frame.tolist(), objects.class_id.tolist(), objects.box.tolist(), strict=True)
-    ):
-        numbers[frames.frame_name[frame], class_id, tuple(box)].append(number)
-    # Objects of one frame, class and box are in the order of the set in both.
-    queues: dict[object, Iterator[int]] = {key: iter(item) for key, item in numbers.items()}
-    rows = np.flatnonzero(contexts.is_a == (side == "a"))
-    boxes = np.column_stack([contexts[edge][rows] for edge in _EDGES]).tolist()
-    found: list[int] = []
-    for name, class_id, box in zip(contexts.text("frame", rows), contexts.class_id[rows].tolist(), boxes, strict=True):
-        again = next(queues.get((name, class_id, tuple(box)), iter(())), None)
-        if again is None:
-            raise SimjudgeError(
-                f"{result.folder}: {frames.name} holds no object of class {class_id} in frame {name} at the place"
-                " that was compared, so its mask is not known; compare again"
-            )
-        found.append(again)
-    taken = np.array(found, np.int64)
-    return Masks.none(len(taken)) if objects.masks is None else objects.masks.take(taken)
-
-
-def _read_again(result: Result, side: str) -> FrameSet:
-    """The set as it was compared: a dossier with the masks of another one would say what was never compared."""
-    given = result.header.sets[side]
-    path = Path(given.path or "")
-    if not given.path or not path.exists():
-        raise SimjudgeError(
-            f"{result.folder}: its contexts are painted from masks, and {given.path or 'the set in memory'},"
-            " which holds them, is not there; put it back, or compare with --masks ignore"
-        )
-    if hash_files(path) != given.sha256:
-        raise SimjudgeError(
-            f"{result.folder}: its contexts are painted from masks, and {path}, which holds them, has changed since;"
-            " compare again"
-        )
-    return read_set(path, allow_outside=True)
-
-
-PAGE, FACTS, SCRIPT, RESULTS, TABLE = "index.html", "dossier.json", "verify.py", "results", "contexts.csv"
 _SETTINGS = (
     "theta",
     "patch",
@@ -207,13 +80,27 @@ _OTHER_KINDS = {
     ABLATION: "an ablation",
     SETS: "comparisons of many sets",
     DRIVES: "a comparison of drives",
-    TRAJECTORIES: "a comparison of localizations, which has a dossier of its own: give these folders alone",
-    TRACKS: "a comparison of trackers, which has a dossier of its own: give these folders alone",
-    POLICIES: "a comparison of policies",
     OBJECTS: "a comparison of objects",
-    RANKING: "a ranking of simulations, which has a dossier of its own: give these folders alone",
-    LABEL_ERROR: "a price of labels' errors, which has a dossier of its own: give these folders alone",
 }
+_TABLES = {POLICIES: (TRIALS,), TRAJECTORIES: (POSES, SAMPLES), TRACKS: (SAMPLES,)}
+"""What pages and tables of results are made from."""
+_LIBRARIES = ("numpy", "scipy", "numba", "pyarrow")
+
+
+class DossierKind:
+    """A dossier, which may be replaced by another: its manifest names every file of it."""
+
+    def check(self, folder: Path) -> None:
+        """Refuse a folder that holds anything else."""
+        if not ((folder / MANIFEST).is_file() and (folder / SCRIPT).is_file()):
+            raise SimjudgeError(f"{folder}: exists already, and is no dossier; choose another --out")
+        lines = (folder / MANIFEST).read_text(encoding="utf-8", errors="replace").splitlines()
+        named = {line.partition("  ")[2] for line in lines}
+        if strangers := [name for name in files_of(folder) if name not in named]:
+            raise SimjudgeError(f"{folder}: holds {strangers[0]!r}, which no manifest names; choose another --out")
+
+
+DOSSIER = DossierKind()
 
 
 @dataclass(frozen=True)
@@ -230,71 +117,139 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
     """Write a dossier."""
     if not folders:
         raise UsageError("certify: name at least one folder that simjudge compare wrote")
-    out = output_path(out)
+    out, losses, inputs = output_path(out), Losses(), dict[str, Json]()
     check_output_folder(out, DOSSIER)
-    for holds, write in (
-        (_holds_policies, write_policy_dossier),
-        (holds_points, write_point_dossier),
-        (holds_joint, write_joint_dossier),
-    ):
-        if all(map(holds, folders)):
-            said = write(folders, out, title)
-            return Dossier(out, hashlib.sha256((out / dossier_check.MANIFEST).read_bytes()).hexdigest(), said, Losses())
-    for folder in folders:
-        _check_kind(folder)
-    results = load_results(folders)
-    tables = [_checked_contexts(result) for result in results]
-    losses = Losses()
-    inputs = [describe_inputs(result, losses) for result in results]
-    unseen: list[int] = []
     with atomic_folder(out, DOSSIER) as temporary:
-        for result, table in zip(results, tables, strict=True):
-            folder = temporary / RESULTS / result.name
-            folder.mkdir(parents=True)
-            shutil.copyfile(result.folder / RESULT, folder / RESULT)
-            write_context_csv(table, folder / TABLE)
-            if result.header.parameters.painted != BOXES:
-                write_mask_csv(context_masks(result, table), folder / MASKS)
-            log(f"{result.name}: computing its numbers again")
-            unseen.append(_check_numbers(result, folder))
-        text = Path(dossier_check.__file__).read_text(encoding="utf-8")
-        (temporary / SCRIPT).write_text(isolated_script(text), encoding="utf-8")
-        sealed = dossier_check.seal(temporary)
-        facts = _facts(results, inputs, losses, unseen) | {"seal": sealed, "title": title}
-        page = render_dossier_page(results, inputs, sealed, unseen, facts)
-        (temporary / PAGE).write_text(page, encoding="utf-8")
-        write_json(temporary / FACTS, facts | {"files": digests(temporary)})
-        if wrong := dossier_check.check_statements(temporary):
-            raise SimjudgeError(f"{out}: the page would not say what the results say: {wrong[0]}")
-        digest = write_manifest(temporary)
-    log(f"SHA-256 of {dossier_check.MANIFEST}, and so of the whole dossier: {digest}")
-    said = [f"{result.name}: {overall_headline(result)}: {overall_meaning(result)}" for result in results]
-    return Dossier(out, digest, said, losses)
+        for folder in folders:
+            kind, part = _kind(folder), temporary / "results" / folder.resolve().name
+            if part.exists():
+                raise SimjudgeError(f"{folder}: another result is called {part.name} too; rename one")
+            part.mkdir(parents=True)
+            _copy(folder, part, kind)
+            if kind == RESULT:
+                inputs[part.name] = _write_comparison(folder, part, losses)
+        parts = verify.results_of(temporary)
+        software = {name: importlib.metadata.version(name) for name in _LIBRARIES}
+        facts = {"title": title, "results": [part.name for part in parts], "inputs": inputs, "changed": losses.lines()}
+        facts["software"] = {"simjudge": version(), "Python": platform.python_version(), **software}
+        write_json(temporary / FACTS, facts)
+        for name, text in made_texts(temporary):
+            (temporary / name).write_bytes(text.encode())
+        for part in parts:
+            log(f"{part.name}: computing its numbers again")
+            if wrong := verify.check_result(part)[1]:
+                said, more = verify.kind_of(part), f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+                raise SimjudgeError(
+                    f"{part.name}: {said} does not say what its tables give: {wrong[0]}{more}; compare again"
+                )
+        digest, sentences = write_manifest(temporary), [sentence_of(part) for part in parts]
+    log(f"SHA-256 of {MANIFEST}, and so of the whole dossier: {digest}")
+    return Dossier(out, digest, sentences, losses)
 
 
-def _holds_policies(folder: Path) -> bool:
-    return (folder / POLICIES).is_file()
-
-
-def _check_kind(folder: Path) -> None:
-    """Refuse what is no comparison of two sets, by the file that it holds."""
-    refuse_studies([folder], (RESULT,))
-    if (folder / RESULT).exists():
-        return
-    for name, words in _OTHER_KINDS.items():
-        if (folder / name).exists():
-            raise SimjudgeError(f"{folder}: holds {words}; certify takes results of simjudge compare alone")
-
-
-def _check_numbers(result: Result, folder: Path) -> int:
-    """Refuse a result whose numbers the script would not find; how many performances boxes do not give."""
-    _, wrong, unseen = dossier_check.compare_numbers(folder)
+def check_again(folder: Path) -> tuple[list[str], list[str]]:
+    """Check a dossier with simjudge: its numbers, and all that is made of them, byte by byte; a line each."""
+    lines, wrong = verify.check_dossier(folder)
     if wrong:
-        more = f", and {len(wrong) - 1} more" if len(wrong) > 1 else ""
+        return lines, wrong
+    lines.pop()  # that pages are not checked
+    try:
+        made = read_json(folder / FACTS)["software"]["simjudge"]
+        other = f" {version()}; it was made by {made}, which may make another" * (made != version())
+        texts = dict(made_texts(folder))
+    except (*UNREADABLE, SimjudgeError) as error:
+        return lines, [f"its page cannot be made again: {said_of(error)}"]
+    wrong = [
+        f"{name} is not what simjudge makes of the results{other}"
+        for name, text in texts.items()
+        if not (folder / name).is_file() or (folder / name).read_bytes() != text.encode()
+    ]
+    return [*lines, f"made again, byte by byte: {', '.join(texts)}"], wrong
+
+
+def write_manifest(folder: Path) -> str:
+    """Write the digests of all files of a folder, in the form of sha256sum; the digest of that."""
+    text = "".join(f"{sha256(folder / name)}  {name}\n" for name in files_of(folder)).encode()
+    (folder / MANIFEST).write_bytes(text)
+    return hashlib.sha256(text).hexdigest()
+
+
+def _kind(folder: Path) -> str:
+    """The file that holds a result; what has no dossier is refused by what it is."""
+    refuse_studies([folder], (RESULT,))
+    for name in (RESULT, *PAGES):
+        if (folder / name).is_file():
+            return name
+    held = next((words for name, words in _OTHER_KINDS.items() if (folder / name).exists()), "no result of simjudge")
+    raise SimjudgeError(f"{folder}: holds {held}; certify takes results of simjudge compare alone")
+
+
+def _copy(folder: Path, part: Path, kind: str) -> None:
+    """Copy a result, and the tables that it came from."""
+    for name in (kind, *_TABLES.get(kind, ())):
+        if not (folder / name).is_file():
+            raise SimjudgeError(f"{folder}: was made by another simjudge, which kept no {name}; compare again")
+        shutil.copyfile(folder / name, part / name)
+    if kind in {RANKING, LABEL_ERROR}:
+        _check_joint(folder, kind)
+        write_context_parts(folder, part)
+
+
+def _write_comparison(folder: Path, part: Path, losses: Losses) -> Json:
+    """Write the tables of a comparison; of each set whether it is still the same where it can be found."""
+    result = load_result(folder)
+    table = _checked_contexts(result)
+    write_context_csv(table, part / "contexts.csv")
+    if result.header.parameters.painted != BOXES:
+        write_mask_csv(context_masks(result, table), part / "masks.csv")
+    found = {}
+    for side, given in result.header.sets.items():
+        now, path = NOT_FOUND, Path(given.path or "")
+        if given.sha256 and given.path and path.exists():
+            now = UNCHANGED if hash_files(path) == given.sha256 else CHANGED
+            if now == CHANGED:
+                losses.add("inputs that have changed since the comparison", f"{result.name}: {path}")
+        found[side] = {"now": now, "rendered": _rendering(path, result.name, losses) if now == UNCHANGED else None}
+    return found
+
+
+def _rendering(path: Path, name: str, losses: Losses) -> Json | None:
+    """Read the file that `simjudge sim render` put beside a set."""
+    record = render_record_path(path)
+    try:
+        content = record.read_bytes()
+    except OSError:
+        return None
+    try:
+        said = json.loads(content)
+        scene, camera, engine = said["scene"], said["camera"], said["engine"]
+        return {
+            "scene": scene["name"],
+            "scene_sha256": scene["sha256"],
+            "camera": camera["name"],
+            "camera_sha256": camera["sha256"],
+            "seed": int(said["seed"]),
+            "engine": f"{engine['name']}, {engine['variant']}",
+            "simjudge": said["version"],
+            "record_sha256": hashlib.sha256(content).hexdigest(),
+        }
+    except (ValueError, KeyError, TypeError):
+        losses.add("records of a rendering that cannot be read", f"{name}: {record}")
+        return None
+
+
+def _check_joint(folder: Path, kind: str) -> None:
+    """Refuse what cannot be computed again."""
+    said = PAGES[kind].load(folder).content
+    parameters = said["parameters"]
+    if parameters.get("sensor") or parameters.get("task"):
+        raise SimjudgeError(f"{folder}: certify takes comparisons of objects in pictures")
+    if parameters["painted"] != BOXES:
         raise SimjudgeError(
-            f"{result.folder}: {RESULT} does not say what its contexts give: {wrong[0]}{more}; compare again"
+            f"{folder}: its contexts are painted from {parameters['painted']}; compare with --masks ignore"
         )
-    return unseen
+    if not (folder / CONTEXTS).is_file() or "draws" not in said:
+        raise SimjudgeError(f"{folder}: was made by another simjudge, which kept no contexts; compare again")
 
 
 def _checked_contexts(result: Result) -> ContextTable:
@@ -328,29 +283,3 @@ def _checked_contexts(result: Result) -> ContextTable:
     if not settings.draws:
         raise SimjudgeError(f"{where}: was compared without draws, so nothing was tested; compare again with --draws")
     return result.contexts
-
-
-def _facts(
-    results: Sequence[Result], inputs: Sequence[list[CertifiedInput]], losses: Losses, unseen: Sequence[int]
-) -> dict[str, object]:
-    return {
-        "simjudge": version(),
-        "python": platform.python_version(),
-        "libraries": library_versions(),
-        "count": len(results),
-        "results": [
-            {
-                "name": result.name,
-                "made_by": result.header.version,
-                "parameters": result.header.parameters.content,
-                "inputs": [asdict(side) for side in sides],
-                "margin": result.header.parameters.margin,
-                "verdicts": {entry.key: entry.verdict for entry in result.entries},
-                "p_of_all_results": p,
-                "performance_not_of_boxes": without_boxes,
-                "losses": list(result.header.losses),
-            }
-            for result, sides, p, without_boxes in zip(results, inputs, p_of_all_results(results), unseen, strict=True)
-        ],
-        "changed": losses.lines(),
-    }

@@ -1,4 +1,4 @@
-"""The pages of dossiers: of a comparison, and of policies.
+"""What simjudge makes of the data of a dossier: its page, the pages of results, tables as text, the script.
 
 The headings are those of the credibility assessment of virtual tool chains in UNECE, New Assessment/Test Method for
 Automated Driving (NATM): Guidelines for Validating Automated Driving System (ECE/TRANS/WP.29/2022/58, amended by
@@ -8,34 +8,53 @@ their published scopes.
 
 from __future__ import annotations
 
-import hashlib
-import importlib.metadata
+import io
 import json
-import shutil
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
 from pathlib import Path
-from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import pandas as pd
+import pandas as pd  # type: ignore[import-untyped,unused-ignore]
 from markupsafe import Markup
 
-from simjudge.core.errors import SimjudgeError
-from simjudge.core.files import atomic_folder
-from simjudge.core.installed import version
 from simjudge.core.text import Json
 from simjudge.method.multiple_tests import holm
 from simjudge.page import kit
-from simjudge.page.kit import element, write_page
-from simjudge.questions.certify import check as dossier_check
-from simjudge.questions.certify import check_policies
+from simjudge.page.chart_data import format_number
+from simjudge.page.kit import ResultPage, element
+from simjudge.questions.certify import verify
+from simjudge.questions.certify.check_files import FACTS, MANIFEST, PAGE, SCRIPT, read_json
 from simjudge.questions.certify.script import compose_script
 from simjudge.questions.compare.facts import where_sentence
-from simjudge.questions.policies.page import render_policies_page
-from simjudge.questions.policies.result import headline, lead, load_policies
+from simjudge.questions.compare.overall_words import overall_headline, overall_meaning
+from simjudge.questions.label_error.page import LABEL_PAGE
+from simjudge.questions.policies.page import POLICIES_PAGE
 from simjudge.questions.policies.trials import LAYOUT, LAYOUT_MARK
-from simjudge.results.saved_result import POLICIES, TRIALS, Result, write_json
+from simjudge.questions.rank.page import RANKING_PAGE
+from simjudge.questions.tracks.page import TRACKS_PAGE
+from simjudge.questions.trajectories.page import TRAJECTORIES_PAGE
+from simjudge.results.result_fields import read_result
+from simjudge.results.saved_result import (
+    LABEL_ERROR,
+    POLICIES,
+    RANKING,
+    RESULT,
+    SAMPLES,
+    TRACKS,
+    TRAJECTORIES,
+    TRIALS,
+    Result,
+    comparison_from_content,
+)
+
+PAGES: Mapping[str, ResultPage[Any]] = {
+    POLICIES: POLICIES_PAGE,
+    TRAJECTORIES: TRAJECTORIES_PAGE,
+    TRACKS: TRACKS_PAGE,
+    RANKING: RANKING_PAGE,
+    LABEL_ERROR: LABEL_PAGE,
+}
+"""Of results that have a page of their own beside the dossier's, by their file."""
 
 
 class Heading(NamedTuple):
@@ -115,90 +134,76 @@ HEADINGS = (
 )
 
 
-@dataclass(frozen=True)
-class RenderingOrigin:
-    """Scene, camera, seed and engine of a rendered set, as the dossier's file has them."""
-
-    scene: str
-    scene_sha256: str
-    camera: str
-    camera_sha256: str
-    seed: int
-    engine: str
-    simjudge: str
-    record_sha256: str
-
-
-@dataclass(frozen=True)
-class CertifiedInput:
-    """A set that was compared, as the dossier's file has it."""
-
-    set: str
-    name: str
-    path: str
-    sha256: str
-    now: str  # whether it is still the same where it can be found
-    format: str
-    frames: int
-    objects: int
-    units: int | None
-    detector: str
-    detector_sha256: str
-    rendered: RenderingOrigin | None
+def made_texts(folder: Path) -> Iterator[tuple[str, str]]:
+    """Everything in a dossier that follows from the data in it, by the name of the file."""
+    facts = read_json(folder / FACTS)
+    yield SCRIPT, compose_script()
+    yield PAGE, _page(folder, facts)
+    for part in verify.results_of(folder):
+        place, kind = f"results/{part.name}", verify.kind_of(part)
+        if kind in PAGES:
+            page = PAGES[kind]
+            yield f"{place}/{PAGE}", page.render(page.load(part), part, facts["title"])
+        if kind == POLICIES:
+            trials, text = pd.read_parquet(part / TRIALS), io.StringIO()
+            text.write(f"{LAYOUT_MARK}{json.dumps(trials.attrs[LAYOUT])}\n")
+            trials.to_csv(text, index=False, lineterminator="\n")
+            yield f"{place}/trials.csv", text.getvalue()
+        elif kind in {TRAJECTORIES, TRACKS}:
+            samples = pd.read_parquet(part / SAMPLES)
+            yield f"{place}/samples.csv", samples.to_csv(index=False, lineterminator="\n")
 
 
-_LIBRARIES = ("numpy", "scipy", "numba", "pyarrow")
-Check = Callable[..., Markup]
-"""Writes a text that the script finds again, from the element, the text's key and a class."""
+def sentence_of(part: Path) -> str:
+    """What a result of a dossier says first."""
+    kind = verify.kind_of(part)
+    if kind in PAGES:
+        return f"{part.name}: {PAGES[kind].sentences(PAGES[kind].load(part))[0]}"
+    result = _comparison(part)
+    return f"{result.name}: {overall_headline(result)}: {overall_meaning(result)}"
 
 
-def render_dossier_page(
-    results: Sequence[Result],
-    inputs: Sequence[list[CertifiedInput]],
-    sealed: str,
-    unseen: Sequence[int],
-    facts: Json,
-) -> str:
-    """Render the page; every number on it has the name by which the script finds it."""
-    said = {"seal": sealed, "count": str(len(results))}
-    for result, p, without_boxes in zip(results, p_of_all_results(results), unseen, strict=True):
-        said |= dossier_check.page_texts(result.name, dict(result.content), p, without_boxes)
+def _comparison(part: Path) -> Result:
+    return comparison_from_content(read_result(part / RESULT), None, part.name, part)
 
-    def check(tag: str, key: str, kind: str | None = None) -> Markup:
-        """A text that the script finds again on the page."""
-        return element(tag, said[key], class_=kind, data_check=key)
 
-    manifest = dossier_check.MANIFEST
+def _page(folder: Path, facts: Json) -> str:
+    parts = verify.results_of(folder)
+    kinds = [verify.CHECKED_KINDS[verify.kind_of(part)] for part in parts]
+    results = [_comparison(part) for part in parts if verify.kind_of(part) == RESULT]
+    p_of_all = holm([result.overall.numbers.p_adjusted for result in results if result.overall is not None])
+    unchecked = dict.fromkeys(line for kind in kinds for line in kind.unchecked)
     return kit.page(
         facts["title"] or "Does the simulation predict reality? A dossier to check",
-        f"dossier of {len(results)} result{'s' * (len(results) != 1)}",
-        *(_verdict_section(result, check) for result in results),
+        f"dossier of {len(parts)} result{'s' * (len(parts) != 1)}",
+        *(_verdict(result) for result in results),
+        kit.section(
+            "More results",
+            kit.bullets(
+                Markup('<a href="results/{}/{}">{}</a>').format(part.name, PAGE, sentence_of(part))
+                for part in parts
+                if verify.kind_of(part) != RESULT
+            ),
+            when=len(parts) > len(results),
+        ),
         kit.section(
             "How to check this",
             kit.paragraph(
-                f"{manifest} and dossier.json name the SHA-256 of every file of this folder, this page included. "
-                f"{SCRIPT} compares them, and computes every verdict and number of the tables below again, from the "
-                "boxes, the predictions and the sampling units in results/*/contexts.csv. It needs Python and NumPy, "
-                "and no simjudge. Read it before you trust it: each step has its words."
+                f"{MANIFEST} names the SHA-256 of every file of this folder, this page included. {SCRIPT} compares "
+                "them, and computes what the results say again, from the tables beside them. It needs NumPy and no "
+                "simjudge. With simjudge, report --dossier --check makes this page again and compares every byte."
             ),
-            element("pre", f"python {SCRIPT}\nsha256sum --check {manifest}"),
+            element("pre", f"python -I {SCRIPT}\nsha256sum --check {MANIFEST}\nsimjudge report --dossier --check ."),
             kit.paragraph(
-                "Results here: ",
-                check("b", "count"),
-                ". Their digest: ",
-                check("span", "seal", "digest"),
-                f". The digest of {manifest} stands for the whole folder. simjudge printed it when the dossier was "
-                "made; keep it where the folder cannot be changed: whoever can rewrite all files, the script included, "
-                "can make another dossier that agrees with itself.",
+                f"The digest of {MANIFEST} stands for the whole folder. simjudge printed it when the dossier was made; "
+                "keep it where the folder cannot be changed: whoever can rewrite all files, the script included, can "
+                "make another dossier that agrees with itself."
             ),
             element("h2", "What no computation can show"),
-            kit.paragraph(
-                "That the input is real. Boxes and predictions that somebody invented, or chose among many, give "
-                "numbers that agree with themselves just as well. What the script does not check it names at its end:"
-            ),
-            kit.bullets(dossier_check.UNCHECKED),
+            kit.bullets(unchecked),
+            kit.paragraph("Fields of the results that the script takes as they are it names at its end."),
         ),
-        *(_result_section(result, sides, check) for result, sides in zip(results, inputs, strict=True)),
+        *(_numbers(result, facts["inputs"][result.name], p) for result, p in zip(results, p_of_all, strict=True)),
         kit.section(
             "What this is evidence for, and what not",
             kit.note(
@@ -215,189 +220,108 @@ def render_dossier_page(
                 kind="headings",
             ),
         ),
-        kit.section(
-            "Software",
-            kit.parameters({"simjudge": facts["simjudge"], "Python": facts["python"], **facts["libraries"]}),
-        ),
+        kit.section("Software", kit.parameters(facts["software"])),
         losses=facts["changed"],
         heading="Not as it was when it was compared:",
     )
 
 
-def _verdict_section(result: Result, check: Check) -> Markup:
-    where = where_sentence(result.header.where)
-    word = "Where (not checked): " if result.hidden_gap is None else "But not everywhere (not checked): "
+def _verdict(result: Result) -> Markup:
+    where, parameters = where_sentence(result.header.where), result.header.parameters
+    word = "Where (not computed again): " if result.hidden_gap is None else "But not everywhere (not computed again): "
     said = element(
         "div",
-        check("p", f"{result.name}|sentence", "lead"),
+        kit.paragraph(f"{result.name}: {overall_meaning(result)}"),
         kit.paragraph(kit.bold(word), where) if where else "",
         kit.paragraph(
-            "Margin, a gap of performance from which it matters: ",
-            check("b", f"{result.name}|margin"),
-            ", chosen by whoever compared. Of objects of A that were not compared, nothing here speaks.",
+            f"Margin, a gap of performance from which it matters: {parameters.margin:g}, chosen by whoever compared. "
+            "Of objects of A that were not compared, nothing here speaks. What else the detector does "
+            + ("was judged too; its numbers are stated, not computed again." if result.measures else "was not judged.")
         ),
     )
-    word = check("p", f"{result.name}|headline", "word")
-    return element("section", word, said, class_=f"hero v-{result.verdict.colour}")
+    return element(
+        "section", element("p", overall_headline(result), class_="word"), said, class_=f"hero v-{result.verdict.colour}"
+    )
 
 
-_NUMBERS = {
-    "contexts": "contexts A / B",
+_COLUMNS = {
+    "n_a": "contexts A",
+    "n_b": "contexts B",
     "compared": "compared",
-    "w1": "mean W1",
+    "mean_w1": "mean W1",
     "noise": "by chance",
-    "gap": "gap (95 %)",
-    "p": "p",
-    "adjusted": "p corrected",
-    "overlap": "overlap A / B",
-    "outside": "performance of A outside",
-    "detectable": "gap shown in 80 of 100",
+    "gap": "gap",
+    "gap_low": "from",
+    "gap_high": "to (95 %)",
+    "p_value": "p",
+    "p_adjusted": "p corrected",
+    "overlap_a": "overlap A",
+    "overlap_b": "overlap B",
+    "mean_performance_outside_a": "performance of A outside",
+    "detectable_gap": "gap shown in 80 of 100",
 }
-"""Columns of the table of verdicts, by what the script calls them."""
 
 
-def _result_section(result: Result, inputs: Sequence[CertifiedInput], check: Check) -> Markup:
-    name, parameters = result.name, result.header.parameters.content
-    losses = list(result.header.losses)
-    verdicts = [
+def _numbers(result: Result, found: Json, p: float | None) -> Markup:
+    name, sets = result.name, result.header.sets
+    rows = [
         (
             entry.label,
-            check("span", f"{name}|{entry.key}|verdict", f"chip v-{entry.verdict.colour}"),
-            *(check("span", f"{name}|{entry.key}|{column}") for column in _NUMBERS),
+            element("span", entry.verdict_words, class_=f"chip v-{entry.verdict.colour}"),
+            *(format_number(entry.numbers.number(column)) for column in _COLUMNS),
         )
         for entry in result.entries
     ]
     sides = [
         (
-            side.set,
-            side.name,
-            side.format,
-            f"{side.frames:,}",
-            f"{side.objects:,}",
-            f"{side.units:,}",
-            side.detector,
-            side.now,
+            side.upper(),
+            given.name or side.upper(),
+            given.format or "",
+            f"{given.frames or 0:,}",
+            f"{given.objects or 0:,}",
+            f"{given.units or 0:,}",
+            given.detector.name if given.detector else "predictions as they were in the file",
+            found[side]["now"],
         )
-        for side in inputs
+        for side, given in sets.items()
     ]
     heads = ("set", "name", "format", "frames", "objects", "sampling units", "judge", "today")
+    losses = list(result.header.losses)
     return kit.section(
         f"{name}: verdicts",
-        kit.table(("class", "verdict", *_NUMBERS.values()), verdicts, words=range(2)),
+        kit.table(("class", "verdict", *_COLUMNS.values()), rows, words=range(2)),
         kit.note(
             "p corrected: for the classes of this result (Romano and Wolf). p of all classes together, corrected for "
-            "all results of this dossier (Holm): ",
-            check("b", f"{name}|p_of_all"),
-            ". Whether other comparisons were made and left out, no dossier can show. Performances that the boxes do "
-            "not give, since they are of masks: ",
-            check("b", f"{name}|unseen"),
-            "; the script does not check those.",
+            f"all results of this dossier (Holm): {format_number(p)}. Whether other comparisons were made and left "
+            "out, no dossier can show."
         ),
         element("h2", f"{name}: what was compared"),
         kit.table(heads, sides, words=(0, 1, 2, 6, 7), kind="inputs"),
-        kit.bullets(map(_origin, inputs)),
+        kit.bullets(
+            _origin(
+                f"{side.upper()}: {given.path or ''} ",
+                given.sha256 or "no digest",
+                given.detector.sha256 if given.detector else "",
+                found[side]["rendered"],
+            )
+            for side, given in sets.items()
+        ),
         kit.paragraph(kit.bold(kit.LOST)) + kit.bullets(losses) if losses else "",
-        kit.parameters({**parameters, "simjudge": result.header.version}),
+        kit.parameters({**result.header.parameters.content, "simjudge": result.header.version}),
     )
 
 
-def _origin(side: CertifiedInput) -> Markup:
+def _origin(what: str, digest: str, judge: str, made: Json | None) -> Markup:
     """Where a set is from, with digests."""
-    parts: list[Markup | str] = [f"{side.set}: {side.path} ", _digest(side.sha256 or "no digest")]
-    parts += ["; judge ", _digest(side.detector_sha256)] if side.detector_sha256 else []
+    parts: list[Markup | str] = [what, _digest(digest)]
+    parts += ["; judge ", _digest(judge)] if judge else []
     parts.append(element("br"))
-    made = side.rendered
     if made is None:
         return Markup().join([*parts, "camera and scene: nothing beside the set says what they are"])
-    parts += [f"rendered by simjudge {made.simjudge} with {made.engine}, seed {made.seed}: scene {made.scene} "]
-    parts += [_digest(made.scene_sha256), f", camera {made.camera} ", _digest(made.camera_sha256)]
-    return Markup().join(parts)
+    parts += [f"rendered by simjudge {made['simjudge']} with {made['engine']}, seed {made['seed']}: "]
+    parts += [f"scene {made['scene']} ", _digest(made["scene_sha256"])]
+    return Markup().join([*parts, f", camera {made['camera']} ", _digest(made["camera_sha256"])])
 
 
 def _digest(text: str) -> Markup:
     return element("span", text, class_="digest")
-
-
-def p_of_all_results(results: Sequence[Result]) -> list[float | None]:
-    """The p of each result, corrected for their number."""
-    return holm([result.overall.numbers.p_adjusted for result in results if result.overall is not None])
-
-
-def library_versions() -> dict[str, str]:
-    """The versions of what computed the numbers."""
-    return {name: importlib.metadata.version(name) for name in _LIBRARIES}
-
-
-SCRIPT, PAGE = "verify.py", "index.html"
-
-
-class DossierKind:
-    """A dossier, which may be replaced by another: its manifest names every file of it."""
-
-    def check(self, folder: Path) -> None:
-        """Refuse a folder that holds anything else."""
-        if not ((folder / dossier_check.MANIFEST).is_file() and (folder / SCRIPT).is_file()):
-            raise SimjudgeError(f"{folder}: exists already, and is no dossier; choose another --out")
-        lines = (folder / dossier_check.MANIFEST).read_text(encoding="utf-8", errors="replace").splitlines()
-        named = {dossier_check.MANIFEST, *(line.partition("  ")[2] for line in lines)}
-        there = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if not path.is_dir())
-        if strangers := [name for name in there if name not in named]:
-            raise SimjudgeError(f"{folder}: holds {strangers[0]!r}, which no manifest names; choose another --out")
-
-
-DOSSIER = DossierKind()
-
-
-def write_policy_dossier(folders: Sequence[Path], out: Path, title: str) -> list[str]:
-    """Write a dossier; what it says, a line a result."""
-    said = []
-    with atomic_folder(out, DOSSIER) as temporary:
-        for folder in folders:
-            saved = load_policies(folder)
-            if saved.trials is None:
-                raise SimjudgeError(f"{folder}: was made by another simjudge, which kept no trials; compare again")
-            part = temporary / "results" / saved.name
-            if part.exists():
-                raise SimjudgeError(f"{folder}: another result is called {saved.name} too; rename one")
-            part.mkdir(parents=True)
-            shutil.copyfile(folder / POLICIES, part / POLICIES)
-            shutil.copyfile(folder / TRIALS, part / TRIALS)
-            write_trials(part / TRIALS, part / check_policies.TRIALS)
-            if wrong := check_policies.check_policies(part)[1]:
-                raise SimjudgeError(
-                    f"{folder}: {POLICIES} does not say what its trials give: {wrong[0]}; compare again"
-                )
-            write_page(part / PAGE, render_policies_page(saved, title))
-            said.append(f"{saved.name}: {headline(saved)}. {lead(saved)}")
-        seal_dossier(temporary, (dossier_check, check_policies), title)
-    return said
-
-
-def write_trials(table: Path, path: Path) -> None:
-    """Write a table of trials as text, as it is: numbers of units are those of the draws."""
-    trials = pd.read_parquet(table)
-    with path.open("w", encoding="utf-8", newline="") as stream:
-        stream.write(f"{LAYOUT_MARK}{json.dumps(trials.attrs[LAYOUT])}\n")
-        trials.to_csv(stream, index=False, lineterminator="\n")
-
-
-def seal_dossier(folder: Path, modules: Sequence[ModuleType], title: str) -> None:
-    """Put the script beside the results, and the digests of all files into dossier.json and the manifest."""
-    (folder / SCRIPT).write_text(compose_script(modules), encoding="utf-8")
-    names = sorted(path.name for path in (folder / "results").iterdir())
-    facts = {"simjudge": version(), "title": title, "seal": dossier_check.seal(folder), "results": names}
-    write_json(folder / dossier_check.FACTS, facts | {"files": digests(folder)})
-    write_manifest(folder)
-
-
-def write_manifest(folder: Path) -> str:
-    """Write the digests of all files of a folder, in the form of sha256sum; the digest of that."""
-    text = "".join(f"{digest}  {name}\n" for name, digest in digests(folder).items()).encode()
-    (folder / dossier_check.MANIFEST).write_bytes(text)
-    return hashlib.sha256(text).hexdigest()
-
-
-def digests(folder: Path) -> dict[str, str]:
-    """The SHA-256 of all files of a folder, by name."""
-    files = sorted(file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file())
-    return {name: dossier_check.sha256(folder / name) for name in files}

@@ -1,36 +1,54 @@
-"""A dossier of which somebody wrote all digests anew, as a careful forger would."""
+"""A dossier of which somebody wrote all digests and pages anew, as a careful forger would."""
 
 import json
 import subprocess
 import sys
 
-from simjudge.questions.certify.check import seal
-from simjudge.questions.certify.dossier_page import digests, write_manifest
+from simjudge.questions.certify.dossier import write_manifest
+from simjudge.questions.certify.dossier_page import made_texts
 
 
-def sign_again(folder):
-    facts = json.loads((folder / "dossier.json").read_text())
-    results = folder / "results"
+def sign_again(folder, *, pages=False):
+    """Make dossier.json and the manifest agree with what lies in results/, and the pages too."""
+    facts, results = folder / "dossier.json", folder / "results"
     names = sorted(path.name for path in results.iterdir()) if results.is_dir() else []
-    for name in ("dossier.json", "manifest.sha256"):
-        (folder / name).unlink()
-    facts |= {"seal": seal(folder), "results": names, "files": digests(folder)}
-    (folder / "dossier.json").write_text(json.dumps(facts))
+    facts.write_text(json.dumps(json.loads(facts.read_text()) | {"results": names}))
+    for name, text in made_texts(folder) if pages else ():
+        (folder / name).write_bytes(text.encode())
     write_manifest(folder)
 
 
-def edit_json(file, path, value):
-    """Set a value at a path, or take it away where the value is `...`."""
-    content = json.loads(file.read_text())
-    *folders, last = path
-    row = content
-    for name in folders:
-        row = row[name]
+def leaves(held, path=()):
+    """The paths of all values of a result."""
+    items = held.items() if isinstance(held, dict) else enumerate(held) if isinstance(held, list) else ()
+    for key, value in items:
+        yield from leaves(value, (*path, key)) if isinstance(value, (dict, list)) and value else [(*path, key)]
+
+
+def forgeries(value):
+    """What a forger may put in place of a value; `...` takes it away."""
+    if isinstance(value, bool):
+        return [not value, None, ...]
+    if isinstance(value, (int, float)):
+        return [value * 1.01 + 0.001, None, ..., float("inf")]
+    return ["predicts" if value != "predicts" else "gap", 0.5, ...]
+
+
+def edited(said, path, value):
+    """A copy of a result in which one value is another."""
+    copy = json.loads(json.dumps(said))
+    held = copy
+    for name in path[:-1]:
+        held = held[name]
     if value is ...:
-        del row[last]
+        del held[path[-1]]
     else:
-        row[last] = value
-    file.write_text(json.dumps(content))
+        held[path[-1]] = value
+    return copy
+
+
+def edit_json(file, path, value):
+    file.write_text(json.dumps(edited(json.loads(file.read_text()), path, value)))
 
 
 def verify(folder):

@@ -18,8 +18,8 @@ from simjudge.core.object_tables import Masks, Objects, Predictions
 from simjudge.data.formats.plain_json import write_plain_json
 from simjudge.judging.compare_settings import CompareSettings
 from simjudge.judging.comparison import compare_sets
-from simjudge.questions.certify.check import check_statements, holm
-from simjudge.questions.certify.dossier import certify
+from simjudge.questions.certify.check_statistics import holm
+from simjudge.questions.certify.dossier import certify, check_again
 
 SETTINGS = {
     "as it is": {},
@@ -113,14 +113,14 @@ def test_the_script_finds_the_same_numbers(files, tmp_path, way):
     result = compared(files, tmp_path / "r", **given)
     found = certify([result], tmp_path / "dossier")
     assert found.losses.lines() == []
-    done = check(tmp_path / "dossier")
-    assert done.returncode == 0, done.stdout + done.stderr
-    said = json.loads((result / "result.json").read_text())
-    held = [each for each in said["by_class"].values() if each["n_a"] + each["n_b"]]
-    assert done.stdout.count("as the result says") == 1 + len(held)
-    assert f"mean_w1 {said['overall']['mean_w1']:.6g}" in done.stdout
-    if said["overall"]["p_value"] is not None:
-        assert f"p_value {said['overall']['p_value']:.6g}" in done.stdout
+    if way == "as it is":
+        done = check(tmp_path / "dossier")
+        assert done.returncode == 0, done.stdout + done.stderr
+    said = json.loads((result / "result.json").read_text())["overall"]
+    lines, wrong = check_again(tmp_path / "dossier")
+    assert wrong == []
+    assert lines[1].startswith(f"r, result.json: computed again: verdict {said['verdict']}, mean_w1 ")
+    assert float(lines[1].split("mean_w1 ")[1].partition(",")[0]) == pytest.approx(said["mean_w1"], rel=1e-9)
 
 
 @pytest.mark.parametrize("way", MASKED)
@@ -131,12 +131,10 @@ def test_the_script_paints_masks(tmp_path, way):
     said = json.loads((result / "result.json").read_text())
     assert said["parameters"]["painted"] == ("masks" if MASKED[way]["share"] == 1 else "masks and boxes")
     certify([result], tmp_path / "dossier")
-    done = check(tmp_path / "dossier")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert f"mean_w1 {said['overall']['mean_w1']:.6g}" in done.stdout
     file = tmp_path / "dossier/results/r/masks.csv"
+    assert file.is_file()
     file.write_text(file.read_text().replace(" 10 ", " 11 "))
-    assert "masks.csv is not the file" in check(tmp_path / "dossier").stdout
+    assert "results/r/masks.csv is not the file" in check_again(tmp_path / "dossier")[1][0]
     for change, words in [("x", "has changed since"), (None, "is not there")]:
         (tmp_path / "sim.json").write_text(change) if change else (tmp_path / "sim.json").unlink()
         with pytest.raises(SimjudgeError, match=f"painted from masks, and .*{words}"):
@@ -211,7 +209,7 @@ def test_a_result_whose_numbers_do_not_come_from_the_boxes_is_not_certified(file
     said = json.loads(file.read_text())
     said["overall"]["mean_w1"] += 1e-6
     file.write_text(json.dumps(said))
-    with pytest.raises(SimjudgeError, match="does not say what its contexts give: all classes: mean_w1 is"):
+    with pytest.raises(SimjudgeError, match=r"does not say what its tables give: overall\.mean_w1 is"):
         certify([tmp_path / "r"], tmp_path / "other")
     assert not (tmp_path / "other").exists()
 
@@ -225,9 +223,9 @@ def test_verdicts_that_do_not_follow_are_found(files, tmp_path):
     assert said["overall"]["verdict"] == "large_gap"
     assert certify([tmp_path / "r"], tmp_path / "dossier").losses.lines() == []
     for change, words in [
-        ({"verdict": "small_gap"}, "verdict is large_gap, not small_gap"),
-        ({"p_adjusted": 0.5}, "p_adjusted is 0.0"),
-        ({"n_b": 1}, "n_b is"),
+        ({"verdict": "small_gap"}, "overall.verdict is 'large_gap', not 'small_gap'"),
+        ({"p_adjusted": 0.5}, "overall.p_adjusted is 0.0"),
+        ({"n_b": 1}, "overall.n_b is"),
     ]:
         file.write_text(json.dumps(said | {"overall": said["overall"] | change}))
         with pytest.raises(SimjudgeError, match=words):
@@ -240,19 +238,11 @@ def test_corrections_are_those_of_holm():
     assert [found[key] for key in "bdca"] == pytest.approx([0.04, 0.06, 0.06, 0.06])
 
 
-def test_p_over_all_results_is_said_and_checked(dossier):
-    facts = json.loads((dossier / "dossier.json").read_text())
-    held = [each["p_of_all_results"] for each in facts["results"]]
+def test_p_over_all_results_is_found(dossier):
     said = [json.loads((dossier / f"results/{name}/result.json").read_text()) for name in ("first", "second")]
     low, high = sorted(each["overall"]["p_value"] for each in said)
-    assert sorted(held) == pytest.approx([min(1, 2 * low), max(2 * low, high)])
-    assert check_statements(dossier) == []
-    file = dossier / "dossier.json"
-    before = file.read_text()
-    facts["results"][0]["p_of_all_results"] = 0.9
-    file.write_text(json.dumps(facts))
-    assert "p_of_all_results of first" in check_statements(dossier)[0]
-    file.write_text(before)
+    held = [line.rpartition(" ")[2] for line in check(dossier).stdout.splitlines() if "(Holm)" in line]
+    assert [float(p) for p in held] == pytest.approx([min(1, 2 * low), max(2 * low, high)], rel=1e-5)
 
 
 @pytest.mark.parametrize("name", ["sweep.json", "sets.json", "ablation.json", "drives.json", "objects.json"])
@@ -299,7 +289,7 @@ def test_scene_and_camera_of_a_rendered_set_are_named(files, tmp_path):
     (tmp_path / "sim.json.render.json").write_text(json.dumps(record))
     (tmp_path / "real.json.render.json").write_text("{")
     found = certify([compared(tmp_path, tmp_path / "r")], tmp_path / "dossier")
-    real, sim = json.loads((tmp_path / "dossier/dossier.json").read_text())["results"][0]["inputs"]
+    real, sim = json.loads((tmp_path / "dossier/dossier.json").read_text())["inputs"]["r"].values()
     assert real["rendered"] is None
     assert (sim["rendered"]["camera"], sim["rendered"]["scene_sha256"], sim["rendered"]["seed"]) == ("plain", "5c", 7)
     page = (tmp_path / "dossier/index.html").read_text()
@@ -311,13 +301,14 @@ def test_scene_and_camera_of_a_rendered_set_are_named(files, tmp_path):
 def test_the_page_says_what_was_compared_and_what_it_is_no_evidence_for(dossier):
     page = (dossier / "index.html").read_text()
     facts = json.loads((dossier / "dossier.json").read_text())
-    for each in facts["results"]:
-        assert each["name"] in page
-        for given in each["inputs"]:
-            assert given["sha256"] in page
+    for name in facts["results"]:
+        assert f"{name}: verdicts" in page
+        said = json.loads((dossier / f"results/{name}/result.json").read_text())
+        for side, given in facts["inputs"][name].items():
+            assert said["inputs"][side]["sha256"] in page
             assert given["now"] == "unchanged"
     assert "no statement of conformity" in page
-    assert facts["libraries"]["numpy"] == np.__version__
+    assert facts["software"]["numpy"] == np.__version__
 
 
 def test_inputs_that_have_changed_are_said(files, tmp_path):

@@ -37,10 +37,10 @@ ELSEWHERE = (
 )
 """Of an entry: what boxes and performance do not give."""
 TAKEN_COMPARISON = (
-    *("version", "losses", "class_names", "parameters", "inputs.model", "control", "confusion", "balance", "where"),
+    *("version", "losses", "class_names", "parameters", "inputs.model", "control", "confusion", "balance", "where*"),
     *(f"inputs.?.{name}" for name in ("path", "name", "sha256", "format", "frames", "detector*", "predictions*")),
     *(f"inputs.?.{name}" for name in ("false_positives", "unit_kind", "things", "passes", "block_*", "time_blocks")),
-    *("inputs.?.doubted", *ELSEWHERE),
+    *("inputs.?.doubted", "inputs.?.recordings", "inputs.?.sequential", *ELSEWHERE),
     *(f"measures.*.{name}" for name in ("value_?", "difference", "low", "high", "p_*", "margin", "units_?", "draws")),
     *("measures.*.adjusted", "measures.*.verdict_reason"),
 )

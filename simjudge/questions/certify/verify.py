@@ -90,14 +90,15 @@ def check_result(folder: Path) -> tuple[list[str], list[str], float | None]:
 
 def strange_files(folder: Path) -> list[str]:
     """Files that no dossier has, a line each."""
-    known = [FACTS, PAGE, SCRIPT]
+    known: dict[str, tuple[str, ...]] = {"": (FACTS, PAGE, SCRIPT)}
     for part in results_of(folder):
         name = kind_of(part)
-        known += [f"results/{part.name}/{file}" for file in (name, *CHECKED_KINDS[name].files)]
+        known[f"results/{part.name}"] = (name, *CHECKED_KINDS[name].files)
+    places = ((name, *name.rpartition("/")[::2]) for name in files_of(folder))
     return [
         f"{name} is no file of a dossier"
-        for name in files_of(folder)
-        if not any(fnmatchcase(name, one) for one in known)
+        for name, place, file in places
+        if not any(fnmatchcase(file, pattern) for pattern in known.get(place, ()))
     ]
 
 

@@ -97,7 +97,11 @@ class Stopping:
         signal.default_int_handler(number, frame)
 
     def end(self) -> None:
-        """Set the exit code at the end of the interpreter, where an interrupt was swallowed."""
+        """Set the exit code at the end of the interpreter, where an interrupt was swallowed.
+
+        All is written by now. Python gives signals back to the system next: one would kill what has succeeded.
+        """
+        self._handle_as(signal.SIG_IGN)
         if self.swallowed:
             self.say_stopped()
             if sys.stdout is not None:

@@ -101,6 +101,12 @@ def test_the_end_is_the_same_whatever_the_moment(labelled, moment):
     assert (done.returncode, done.stderr) == (130, "stopped\n")
 
 
+def test_a_command_that_has_succeeded_is_not_killed_while_python_ends(labelled):
+    late = "class Late:\n    def __del__(self, stop=os.kill, me=os.getpid()):\n        stop(me, 2)\nlate = Late()"
+    done = run_program(PROGRAM.format(before=late), "info", labelled)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 @pytest.mark.parametrize(("signal", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
 @pytest.mark.parametrize("moment", ["at an import of a command", "in the command", "made an exit of 1"])
 def test_other_signals_end_a_command_as_ctrl_c_does(labelled, moment, signal, code):

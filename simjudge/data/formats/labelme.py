@@ -11,6 +11,7 @@ import base64
 import io
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +34,14 @@ from simjudge.data.format_support.annotated_frames import (
     by_alphabet,
     picture_sizes,
 )
-from simjudge.data.format_support.image_files import Format, Source, count_images_below, find_file
+from simjudge.data.format_support.image_files import (
+    Format,
+    Source,
+    count_images_aside,
+    files_below,
+    find_file,
+    list_files,
+)
 from simjudge.data.format_support.mask_codec import NO_MASK, MaskCrop, crop_mask, mask_from_polygons, outline_box
 
 _HEAD_BYTES = 4096
@@ -50,32 +58,33 @@ def sniff_labelme(source: Source) -> bool:
     """Tell whether a path is of this format."""
     if not source.is_folder:
         return isinstance(source.json, dict) and _is_annotation(source.json)
-    first = next(iter(_label_files(source.path)), None)
-    if first is None:
-        return False
-    with first.open("rb") as stream:
+    first = next((file for pattern in ("*.json", "*/*.json") for file in list_files(source.path, pattern)), None)
+    return first is not None and _begins_as_annotation(first)
+
+
+def _begins_as_annotation(file: Path) -> bool:
+    with file.open("rb") as stream:
         head = stream.read(_HEAD_BYTES)
     return b'"shapes"' in head and head.lstrip(b"\xef\xbb\xbf \r\n\t")[:1] == b"{"
 
 
 def read_labelme(path: Path) -> FrameSet:
-    """Read a folder of labelme's files, or one file.
+    """Read a folder of labelme's files with all folders below it, or one file.
 
-    A frame is called by its JSON file. Class ids are the places of the labels in their alphabetical order, from 0.
+    A frame is called by its JSON file, in a folder below with its path before. Class ids are the places of the labels
+    in their alphabetical order, from 0.
     """
     losses = Losses()
-    frames = [_frame(file, losses) for file in (_label_files(path) if path.is_dir() else [path])]
-    if path.is_dir() and any(frame.picture is not None and frame.picture.parent == path for frame in frames):
-        count_images_below(path, losses)
+    if not path.is_dir():
+        return build_annotated_set(path, [_frame(path, losses)], by_alphabet, losses)
+    files = [file for file in files_below(path, "*.json") if file.parent == path or _begins_as_annotation(file)]
+    frames = [replace(_frame(file, losses), name=file.relative_to(path).with_suffix("").as_posix()) for file in files]
+    count_images_aside(path, {frame.picture for frame in frames if frame.picture}, losses)
     return build_annotated_set(path, frames, by_alphabet, losses)
 
 
 def _is_annotation(content: dict[str, object]) -> bool:
     return isinstance(content.get("shapes"), list) and "imagePath" in content
-
-
-def _label_files(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.glob("*.json") if file.is_file() and not file.name.startswith("."))
 
 
 def _frame(file: Path, losses: Losses) -> AnnotatedFrame:

@@ -24,7 +24,7 @@ from simjudge.data.format_support.annotated_frames import (
     build_annotated_set,
     by_alphabet,
 )
-from simjudge.data.format_support.image_files import Format
+from simjudge.data.format_support.image_files import Format, files_below
 
 _CAMERA = "RGBCamera"
 _BOXES, _CUBOIDS, _OCCLUSION = "BoundingBox2DAnnotation", "BoundingBox3DAnnotation", "OcclusionMetric"
@@ -35,35 +35,35 @@ _SENSORS = "captures of other sensors than cameras"
 
 def sniff_solo(path: Path) -> bool:
     """Tell whether a path is of this format."""
-    folders = [path, *path.glob("sequence.*")] if path.is_dir() else []
+    folders = [path, *path.glob("sequence.*"), *path.glob("*/sequence.*")] if path.is_dir() else []
     return any(next(folder.glob(pattern), None) for folder in folders for pattern in _FRAME_FILES)
 
 
 def read_solo(path: Path) -> FrameSet:
-    """Read a data set or one of its sequences.
+    """Read a data set, one of its sequences, or a folder of data sets.
 
-    A frame is called SEQUENCE_STEP, of several cameras with the camera's id behind. Class ids are the places of the
-    label names in their alphabetical order, from 0.
+    A frame is called SEQUENCE_STEP, of several cameras with the camera's id behind, in a folder below with its path
+    before. Class ids are the places of the label names in their alphabetical order, from 0.
     """
     losses = Losses()
     captures = [capture for file in _frame_files(path) for capture in _captures(file, losses)]
     several = len({str(capture.get("id")) for _, _, capture, _ in captures}) > 1
     frames = []
     for file, name, capture, metrics in captures:
-        named = f"{name}_{one_line(capture.get('id'))}" if several else name
+        place = file.parent.relative_to(path)
+        named = (place.parent / name).as_posix() + (f"_{one_line(capture.get('id'))}" if several else "")
         width, height = (parse_integer(side) or 0 for side in _pair(capture.get("dimension")))
         picture = file.parent / str(capture.get("filename", "")).replace("\\", "/").rsplit("/", 1)[-1]
         where = f"{file}: capture {one_line(capture.get('id'))}"
         shapes = _shapes(capture, metrics, where, losses)
-        shown, drawn = picture if is_file(picture) else None, file.parent.name
+        shown, drawn = picture if is_file(picture) else None, place.as_posix() if place.name else path.name
         frames.append(AnnotatedFrame(named, shown, (width, height), where, shapes, drawn))
     return build_annotated_set(path, frames, by_alphabet, losses)
 
 
 def _frame_files(path: Path) -> list[Path]:
-    folders = [path, *path.glob("sequence.*")] if path.is_dir() else []
-    files = [file for folder in folders for pattern in _FRAME_FILES for file in folder.glob(pattern)]
-    return sorted((file for file in files if file.is_file()), key=lambda file: (*_numbers(file), str(file)))
+    files = [file for pattern in _FRAME_FILES for file in files_below(path, pattern)]
+    return sorted(files, key=lambda file: (str(file.parent.parent), *_numbers(file), str(file)))
 
 
 def _numbers(file: Path) -> tuple[int, int]:

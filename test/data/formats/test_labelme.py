@@ -3,6 +3,7 @@
 import base64
 import io
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -90,6 +91,20 @@ def test_a_mask_as_large_as_the_picture_lies_on_it(folder):
     assert frames.objects.box.tolist() == [[20, 5, 31, 12]]
     assert np.array_equal(frames.objects.masks.to_image(0, 40, 30), drawn)
     assert "a mask of another size than its points" in frames.losses.lines()[0]
+
+
+@pytest.mark.parametrize("kept", ["a", "none"])
+def test_files_in_folders_below_are_read_and_pictures_without_one_counted(folder, image, kept):
+    root = folder({"a": annotation([shape("rectangle", [[1, 2], [3, 4]])])})
+    shutil.copytree(root, root / "day")
+    (root / "day" / "other.json").write_text("{}")
+    image(root / "day" / "b.png")
+    if kept == "none":
+        (root / "a.json").unlink()
+        (root / "a.png").unlink()
+    frames = read_set(root)
+    assert list(frames.frame_name) == [*(["a"] if kept == "a" else []), "day/a"]
+    assert frames.losses.counts == {"images that nothing names (left aside)": 1}
 
 
 @pytest.mark.parametrize("origin", [(5, 6), (0, 0), (33, 24)])

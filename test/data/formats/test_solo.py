@@ -1,6 +1,7 @@
 """Unity Perception's SOLO: boxes by corner and size, distances, visible shares, several cameras, damage."""
 
 import json
+import shutil
 
 import numpy as np
 import pytest
@@ -91,6 +92,16 @@ def test_several_cameras_are_frames_of_their_own(solo):
     frames = read_set(solo({(0, 0): ([capture(0, [found], "left"), capture(0, [found], "right")],)}))
     assert list(frames.frame_name) == ["0_0_left", "0_0_right"]
     assert frames.objects.frame.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("parts", [("a", "b"), (".", "b/c")])
+def test_data_sets_in_folders_below_are_read(solo, tmp_path, parts):
+    made = solo({(0, 0): ([capture(0, [boxes(box([1, 2], [3, 4]))])],)})
+    root = tmp_path / "all"
+    for part in parts:
+        shutil.copytree(made, root / part, dirs_exist_ok=True)
+    names = list(read_set(root).frame_name)
+    assert names == ["0_0" if part == "." else f"{part}/0_0" for part in parts]
 
 
 def test_what_cannot_be_used_is_counted(solo):

@@ -96,9 +96,10 @@ def image_stem(path: Path) -> str:
 
 def find_file(folders: Sequence[Path], names: Sequence[str]) -> Path | None:
     """Find the first file of some names in some folders, as written, else in another form of Unicode."""
-    for form in (str, composed, partial(unicodedata.normalize, "NFD")):
+    forms = (str, composed, partial(unicodedata.normalize, "NFD"))
+    for written in dict.fromkeys(tuple(map(form, names)) for form in forms):
         for folder in folders:
-            if found := next((folder / form(name) for name in names if is_file(folder / form(name))), None):
+            if found := next((folder / name for name in written if is_file(folder / name)), None):
                 return found
     return None
 

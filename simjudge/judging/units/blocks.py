@@ -16,6 +16,7 @@ from simjudge.core.names import NO_STAMP
 from simjudge.data.frame_sequences import ALONE, NUMBERS, FrameSequence, find_sequence, source_photograph
 from simjudge.judging.units.box_tracks import PlacedBoxes
 from simjudge.judging.units.laps import lap_of
+from simjudge.judging.units.picture_likeness import alike_neighbours
 from simjudge.method.block_length import HALF_BLOCK, LEAST_UNITS, BlockLength, estimate_block_length, longest_block
 
 _DIGITS = re.compile(r"\d+")
@@ -45,14 +46,19 @@ class FrameBlocks(ShortRepr):
 
 
 def frame_sequence(frames: FrameSet, *, wanted: bool) -> FrameSequence | None:
-    """How the frames of a set follow each other."""
+    """How the frames of a set follow each other: by times, else by names unless pictures tell that they do not."""
     sequence = find_sequence(frames)
-    if sequence is None and wanted:
-        order = sorted(range(len(frames)), key=lambda row: _natural(frames.frame_name[row]))
-        position = np.empty(len(frames), np.int64)
-        position[order] = np.arange(len(frames))
-        return FrameSequence(np.zeros(len(frames), np.int64), position, 1.0, NUMBERS)
-    return sequence
+    if sequence is not None and (wanted or frames.independent or sequence.timed):
+        return sequence
+    if sequence is not None:
+        order = np.lexsort((sequence.position, sequence.run))
+        return None if alike_neighbours(frames, order) is False else sequence
+    order = np.array(sorted(range(len(frames)), key=lambda row: _natural(frames.frame_name[row])), np.int64)
+    if not wanted and (frames.independent or not alike_neighbours(frames, order)):
+        return None
+    position = np.empty(len(frames), np.int64)
+    position[order] = np.arange(len(frames))
+    return FrameSequence(np.zeros(len(frames), np.int64), position, 1.0, NUMBERS)
 
 
 def frame_blocks(

@@ -9,7 +9,7 @@ import numpy as np
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.object_tables import NO_INSTANCE
-from simjudge.data.frame_sequences import ALONE, FrameSequence
+from simjudge.data.frame_sequences import ALONE, FrameSequence, find_sequence
 from simjudge.judging.judged_set import JudgedSet
 from simjudge.judging.units.blocks import FrameBlocks, alike_names, frame_blocks, frame_sequence
 from simjudge.judging.units.box_tracks import PlacedBoxes
@@ -126,6 +126,8 @@ __all__ = ["UNITS", "SampleUnits", "SideUnits", "frame_performance", "sample_uni
 
 UNITS = ("frame", "photograph", "block", "track", "instance")
 """What a user may name as unit."""
+_UNORDERED = "their names are numbered, but neighbouring pictures are unlike: no frames of a video"
+_ORDERED = "neighbouring pictures are alike in the order of their names: frames of a video (else give --block 0)"
 _LEAST_LAG = 6
 """Things after which a course may be passed again."""
 _RECORDINGS = 3
@@ -519,6 +521,8 @@ def _describe(side: _Side, units: IntArray, block: IntArray, effect: TimeEffect 
     notes = [f"its instance numbers are ignored: {side.things.ignored}"] if side.things.ignored else []
     if side.things.unclear or side.things.lap:
         notes.append(_alike_note(side))
+    if side.automatic and (side.sequence is None) != (find_sequence(frames) is None):
+        notes.append(_UNORDERED if side.sequence is None else _ORDERED)
     step = None
     if side.sequence is not None and side.sequence.timed:
         step = side.sequence.step / 1e9
@@ -551,7 +555,7 @@ def _describe(side: _Side, units: IntArray, block: IntArray, effect: TimeEffect 
         )
     kind = "photographs" if blocks.photographs < len(frames) and side.named != "frame" else "frames"
     warning = ""
-    if side.automatic and side.sequence is None and not frames.independent and alike_names(frames):
+    if side.automatic and side.sequence is None and not frames.independent and not notes and alike_names(frames):
         warning = "their names are alike: if they are frames of a video, give --block FRAMES, as many as are alike"
     return replace(common, kind=kind, warning=warning)
 

@@ -21,7 +21,6 @@ from simjudge.method.bootstrap import Bootstrap, DrawSchedule
 from simjudge.method.entry_numbers import ComparisonNumbers
 from simjudge.method.gap_difference import GapDifference, JointGap, compare_gaps
 from simjudge.method.join_parts import PartRunner
-from simjudge.method.verdicts import FEWEST_UNITS
 
 
 @dataclass(frozen=True, repr=False)
@@ -150,7 +149,7 @@ def _joint_gap(
     """What the draws say of some classes; None where there is too little to be judged."""
     together = Bootstrap.together([boot for boot in boots if boot is not None])
     size = comparison.size(list(classes))
-    if together is None or min(size.units_a, size.units_b) < FEWEST_UNITS or not size.predicted:
+    if together is None or size.few or not size.predicted:
         return None
     rows = np.concatenate([comparison.sets[0].rows(k)[one.compared] for k, one in classes.items()])
     w1 = np.concatenate([one.w1[one.compared] for one in classes.values()])

@@ -18,7 +18,7 @@ from simjudge.core.errors import Log, Losses, SimjudgeError
 from simjudge.core.installed import version
 from simjudge.core.settings import Settings, declared
 from simjudge.core.text import JsonMapping
-from simjudge.method.verdicts import FEWEST_UNITS, Verdict
+from simjudge.method.verdicts import FEWEST_UNITS, Scope, Verdict
 from simjudge.page.kept_result import ResultKind, TabledResult
 from simjudge.results.context_table import read_columns, write_columns
 from simjudge.results.metric_rows import COLUMNS, MetricFields, MetricWords, table_row, verdict_words, worst_of_metrics
@@ -121,7 +121,9 @@ class SavedMetrics(ShortRepr, Generic[File]):
     def headline(self) -> str:
         """The verdict in a few words."""
         verdict = worst_of_metrics(self.metrics)
-        return self.question.agrees if verdict == Verdict.PREDICTS else verdict_words(verdict, 0.0).capitalize()
+        said = self.question.agrees if verdict == Verdict.PREDICTS else verdict_words(verdict, 0.0).capitalize()
+        these = any(row.scope == Scope.THESE for row in self.metrics) and verdict.decided
+        return f"{said}, in these {self.question.words.samples}" if these else said
 
     @property
     def overlaps(self) -> tuple[str, str]:
@@ -178,10 +180,10 @@ class MetricComparison(ShortRepr, ABC):
             write_json(temporary / self.question.file_name, self.content())
 
 
-def few_runs_note(runs: str, blocks: str) -> str:
+def few_runs_note(runs: str, blocks: str, fewest: int = FEWEST_UNITS) -> str:
     """What is said where a side has too few runs to draw them whole."""
     return (
-        f"fewer than {FEWEST_UNITS} {runs} on a side: {blocks} are drawn instead; how {runs} differ from each other is"
+        f"fewer than {fewest} {runs} on a side: {blocks} are drawn instead; how {runs} differ from each other is"
         " not in noise and interval"
     )
 

@@ -41,16 +41,24 @@ POWER_QUANTILE = 0.8416
 
 @dataclass(frozen=True)
 class SampleSize:
-    """How many sampling units of each side hold a class, and whether the detector predicts it anywhere."""
+    """How many sampling units of each side hold a class, whether the detector predicts it anywhere, and how many do."""
 
     units_a: int
     units_b: int
     predicted: bool = True
+    fewest: int = FEWEST_UNITS
+
+    @property
+    def few(self) -> bool:
+        """Whether a side has fewer than a verdict needs."""
+        return min(self.units_a, self.units_b) < self.fewest
 
     @classmethod
-    def of_units(cls, held: tuple[IntArray, IntArray], *, predicted: bool = True) -> SampleSize:
+    def of_units(
+        cls, held: tuple[IntArray, IntArray], *, predicted: bool = True, fewest: int = FEWEST_UNITS
+    ) -> SampleSize:
         """Count the units of A and of B that hold a class; each number may stand several times."""
-        return cls(len(np.unique(held[0])), len(np.unique(held[1])), predicted)
+        return cls(len(np.unique(held[0])), len(np.unique(held[1])), predicted, fewest)
 
 
 NO_UNITS = SampleSize(0, 0)
@@ -171,7 +179,7 @@ def _reason(evidence: Evidence) -> Reason:
     size, boot = evidence.size, evidence.bootstrap
     if not size.predicted:
         return Reason.NEVER_PREDICTED
-    if min(size.units_a, size.units_b) < FEWEST_UNITS:
+    if size.few:
         return Reason.FEW_UNITS
     if boot is None:
         return Reason.NONE
@@ -205,8 +213,8 @@ def _estimate(evidence: Evidence, classes: int) -> Certainty:
         if not few:
             return sure
         held = replace(sure, draws=evidence.tried, units_a=size.units_a, units_b=size.units_b)
-        few = min(size.units_a, size.units_b) < FEWEST_UNITS
-        return replace(held, verdict=Verdict.TOO_FEW, verdict_reason=Reason.FEW_UNITS if few else Reason.LONE_UNITS)
+        reason = Reason.FEW_UNITS if size.few else Reason.LONE_UNITS
+        return replace(held, verdict=Verdict.TOO_FEW, verdict_reason=reason)
     gap = estimate_gap(boot.w1, boot.noise, boot.square, boot.weight, boot.largest)
     units = min(size.units_a, size.units_b)
     error, p = gap_error(boot, units), p_value(boot.mean_w1, boot.chance)

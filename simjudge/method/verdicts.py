@@ -201,6 +201,8 @@ SIGNIFICANCE = 0.05
 """Corrected p value up to which a difference counts as a gap."""
 MARGIN = 0.05
 """Difference of performance from which a gap matters, where no other margin is given."""
+FEWEST_RECORDINGS = 3
+"""Recordings of a side from which on they tell how others would differ."""
 FEWEST_UNITS = 6
 """Sampling units of each side that must hold a class before it is judged."""
 LEAST_PRECISION, LEAST_RECALL = 0.05, 0.1

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Annotated
 
 from simjudge.core.field_types import Choice, Number, Text
-from simjudge.method.verdicts import Verdict
+from simjudge.method.verdicts import Scope, Verdict
 from simjudge.results.result_fields import Count, OpenFields, Value
 
 
@@ -49,6 +49,7 @@ class MetricFields(OpenFields):
     metric: Annotated[str, Text()]
     unit: str
     compared: Count
+    scope: Annotated[str, Choice(*Scope)] | None = None
     mean_w1: Value = None
     noise: Value = None
     gap: Value = None

@@ -17,7 +17,7 @@ from simjudge.judging.units.seen_things import SeenThings, find_things, join_pla
 from simjudge.judging.units.set_recordings import SetRecordings, find_recordings
 from simjudge.method.common_effects import TimeEffect, time_effect
 from simjudge.method.repeated_series import pass_before
-from simjudge.method.verdicts import Scope
+from simjudge.method.verdicts import FEWEST_RECORDINGS, Scope
 
 _TIMES = (
     "",
@@ -130,8 +130,6 @@ _UNORDERED = "their names are numbered, but neighbouring pictures are unlike: no
 _ORDERED = "neighbouring pictures are alike in the order of their names: frames of a video (else give --block 0)"
 _LEAST_LAG = 6
 """Things after which a course may be passed again."""
-_RECORDINGS = 3
-"""Recordings of a side from which on they tell how others would differ."""
 _PASS = 10
 """Frames without a thing from which on it is passed once more."""
 
@@ -162,7 +160,7 @@ class SampleUnits(ShortRepr):
 
         A set whose frames were drawn by themselves has as many recordings as frames.
         """
-        further = (s.recordings_named and (s.recordings >= _RECORDINGS or s.recordings == 1) for s in self.sides)
+        further = (s.recordings_named and (s.recordings >= FEWEST_RECORDINGS or s.recordings == 1) for s in self.sides)
         return Scope.LIKE_THESE if all(further) else Scope.THESE
 
     def of_objects(self, rows_a: IntArray, rows_b: IntArray) -> SampleUnits:

@@ -61,11 +61,11 @@ QUESTION = MetricQuestion(
         "drives",
         "the simulated car never drives a stretch of like curvature at a like speed.",
         {
-            Reason.FEW_UNITS: "there are too few drives, or too few independent stretches, on a side; give six or more"
-            " of each",
+            Reason.FEW_UNITS: "there are too few drives, or too few independent stretches, on a side; give three"
+            " or more of each",
             Reason.LONE_UNITS: "most places are passed by one drive on a side; give two or more of each",
-            Reason.UNEVEN_UNITS: "a few drives or stretches hold nearly all that was compared; give six or more alike a"
-            " side",
+            Reason.UNEVEN_UNITS: "a few drives or stretches hold nearly all that was compared; give more alike"
+            " ones of each side",
             Reason.FEW_DRAWS: "there were too few draws to tell anything; give more --draws",
         },
     ),

@@ -32,7 +32,7 @@ from simjudge.method.bootstrap import Bootstrap, DrawSchedule
 from simjudge.method.certainty import Certainty, Evidence, SampleSize, estimate_certainty
 from simjudge.method.entry_numbers import reduce_comparisons
 from simjudge.method.vector_contexts import PointSamples, compare_points
-from simjudge.method.verdicts import FEWEST_UNITS
+from simjudge.method.verdicts import FEWEST_RECORDINGS, FEWEST_UNITS, Scope
 from simjudge.questions.drives.driven_line import (
     ConesAhead,
     DrivenLine,
@@ -271,13 +271,13 @@ class _DriveUnits:
 
 
 def _units(windows: tuple[DriveWindows, ...], window: float, notes: list[str]) -> _DriveUnits:
-    """Whole drives where there are enough of them, else stretches of the course as long as errors go together.
+    """Whole drives where each side has three at least, else stretches of the course as long as errors go together.
 
     A stretch is one unit of both sides and of all laps: where the middle line is made of the drives, their errors at a
     place are not independent.
     """
     drives = [np.unique(held.drive, return_inverse=True) for held in windows]
-    if min(len(numbers) for numbers, _ in drives) >= FEWEST_UNITS:
+    if min(len(numbers) for numbers, _ in drives) >= FEWEST_RECORDINGS:
         real, sim = (of_window.reshape(-1).astype(np.int64) for _, of_window in drives)
         first = len(drives[0][0])
         return _DriveUnits((real, sim + first), first + len(drives[1][0]), DRIVES)
@@ -287,7 +287,7 @@ def _units(windows: tuple[DriveWindows, ...], window: float, notes: list[str]) -
         for column in held.performance.T
         if np.isfinite(column).all()
     )
-    notes.append(few_runs_note("drives", f"stretches of {frames * window:.3g} m"))
+    notes.append(few_runs_note("drives", f"stretches of {frames * window:.3g} m", FEWEST_RECORDINGS))
     stretch = [np.floor(held.place / (frames * window) + 1e-9).astype(np.int64) for held in windows]
     numbers, unit = np.unique(np.concatenate(stretch), return_inverse=True)
     unit = unit.reshape(-1).astype(np.int64)
@@ -307,14 +307,15 @@ def _judge(
         PointSamples(_contexts(held, settings), held.performance[:, columns] / margins, of_window)
         for held, of_window in zip(windows, units.of_window, strict=True)
     ]
+    whole = units.what == DRIVES
+    size = SampleSize.of_units(units.of_window, fewest=FEWEST_RECORDINGS if whole else FEWEST_UNITS)
     normals = DrawSchedule(units.count, 0, settings.draws, settings.seed).next_batch()
     found = compare_points(samples[0], samples[1], normals)
-    size = SampleSize.of_units(units.of_window)
-    tried = settings.draws > 0
-    each = [Evidence(reduce_comparisons([one]).mean_w1, boot, size, tried=tried) for one, boot in found]
+    tried, scope = int(settings.draws > 0), Scope.LIKE_THESE if whole else Scope.THESE
+    each = [Evidence(reduce_comparisons([one]).mean_w1, boot, size, tried=tried, scope=scope) for one, boot in found]
     together = Bootstrap.together([boot for _, boot in found if boot is not None])
     mean_w1 = reduce_comparisons([one for one, _ in found]).mean_w1
-    sure, overall = estimate_certainty(each, Evidence(mean_w1, together, size, tried=tried), margin=1.0)
+    sure, overall = estimate_certainty(each, Evidence(mean_w1, together, size, tried=tried, scope=scope), margin=1.0)
     return [
         MetricResult(METRICS[k], scaled_comparison(one, float(margin)), scaled_certainty(certainty, float(margin)))
         for k, (one, _), certainty, margin in zip(columns, found, sure, margins, strict=True)
@@ -439,7 +440,7 @@ def compare_drives(
 
     Args:
         real, sim: recordings with odometry, CSV files (time, x, y, yaw, speed, steering, throttle), or drives that were
-            read; at least one each, six or more for an answer that holds for drives.
+            read; at least one each, three or more for an answer that holds for drives.
         out: folder to save the result in; None saves nothing.
         settings: all settings at once; keywords change single ones.
         log: receives lines that a person should read; `print` does.

@@ -19,6 +19,7 @@ from simjudge.questions.drives.driven_line import (
     mean_line,
     median_speed,
 )
+from simjudge.questions.drives.result import QUESTION
 from simjudge.questions.drives.run import BLOCKS, DRIVES, compare_drive_sets
 from simjudge.questions.drives.settings import HEADING, LATERAL, METRICS, SPEED, DriveComparisonSettings
 
@@ -107,12 +108,27 @@ def test_a_car_at_another_speed_drives_no_stretch_that_is_alike():
     assert set(verdicts(result).values()) == {Verdict.NO_OVERLAP}
 
 
-def test_few_drives_are_drawn_by_blocks_and_it_is_said():
-    result = compare_drive_sets(*sets(count=4, laps=2.05, bias=0.3), QUICK)
+def test_three_drives_a_side_give_verdicts_and_four_show_a_gap_of_drives_like_these():
+    few, more = (compare_drive_sets(*sets(count=count, laps=2.05, bias=0.3), QUICK) for count in (3, 4))
+    assert [(each.drawn, each.units) for each in (few, more)] == [(DRIVES, (3, 3)), (DRIVES, (4, 4))]
+    assert Verdict.TOO_FEW not in verdicts(few).values()
+    assert verdicts(more)[LATERAL] in GAPS
+    assert headline(more.content()) == "Large gap"
+
+
+def test_fewer_drives_are_drawn_by_blocks_and_the_headline_speaks_of_these_alone():
+    result = compare_drive_sets(*sets(count=1, laps=6.05, bias=0.3), QUICK)
     assert result.drawn == BLOCKS
-    assert max(result.units) <= 2  # errors go together over half of the course and more
-    assert any("fewer than 6 drives" in note for note in result.notes)
-    assert set(verdicts(result).values()) == {result.overall.verdict} == {Verdict.TOO_FEW}
+    assert any("fewer than 3 drives" in note for note in result.notes)
+    content = result.content()
+    assert {row["scope"] for row in content["metrics"]} == {"these_recordings"}
+    assert headline(content) == "Too few"  # on a circle of a few stretches
+    content["metrics"][0]["verdict"] = "gap"
+    assert headline({**content, "metrics": content["metrics"][:1]}) == "Gap, in these drives"
+
+
+def headline(content):
+    return QUESTION.saved("drives", content).headline
 
 
 def test_a_scene_has_the_course(tmp_path):
@@ -268,7 +284,7 @@ def test_a_jump_is_left_out_and_said(change, said):
 
 
 def test_a_standing_drive_counts_for_nothing_and_is_said():
-    real, sim = sets(count=5)
+    real, sim = sets(count=3)
     random = np.random.default_rng(0)
     still = replace(sim[0], position=sim[0].position[:1] + random.normal(0, 0.003, sim[0].position.shape))
     for both in ((real, [still, *sim[1:]]), ([still, *real[1:]], sim)):

@@ -262,7 +262,7 @@ class PolicyDraws:
         rows = {
             name: np.concatenate([part[name] for part in parts]) for name in ("units", "adjusted", "noise", "square")
         }
-        draws = {
+        rows |= {
             name: np.asarray(weight @ np.stack([part[name] for part in parts]))
             for name in ("around", "around_square", "extreme")
         }
@@ -273,7 +273,7 @@ class PolicyDraws:
         rows["adjusted"] = self.w1[told]
         mean = float(weight @ rows["adjusted"])
         known: Json = {"weight": weight, "chance": chance, "told": len(told) / len(chosen), "mean": mean}
-        return Together(**known, **rows, **draws)
+        return Together(**known | rows)
 
     def judge(self, family: list[list[int]], least: float) -> list[Json]:
         """Judge groups of cells, each as one of several; p is at least that of all cells."""

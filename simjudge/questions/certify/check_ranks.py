@@ -148,6 +148,7 @@ def ranking_of(rows: Rows, margin: float, seed: int) -> Json | None:
         for noise, spread in zip(held.variance(), (real.var(ddof=1), sim.var(ddof=1)), strict=True)
     ]
     first, second, r = *reliability, measures["r"]["value"]
+    told = None if first is None or second is None or min(first, second) <= 0 else first * second
     reversed_pairs = [(i, j) for i, j in itertools.combinations(range(count), 2) if order[i, j] < 0]
     rho_p, expected = measures["rho"]["p_value"], choices[0]["expected_regret"]
     top = {*np.flatnonzero(sim == sim.max()).tolist()}
@@ -169,7 +170,7 @@ def ranking_of(rows: Rows, margin: float, seed: int) -> Json | None:
         "least_p": least,
         "reliability_real": first,
         "reliability_sim": second,
-        "r_without_noise": None if r is None or min(first or 0, second or 0) <= 0 else r / math.sqrt(first * second),
+        "r_without_noise": r / math.sqrt(told) if r is not None and told is not None else None,
         "by_sim": choices[0],
         "by_real": choices[1],
         "order": order.tolist(),

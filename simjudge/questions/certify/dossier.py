@@ -150,15 +150,17 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
 def check_again(folder: Path) -> tuple[list[str], list[str]]:
     """Check a dossier with simjudge: its numbers, and all that is made of them, byte by byte; a line each."""
     lines, wrong = verify.check_dossier(folder)
-    if wrong:
-        return lines, wrong
-    lines.pop()  # that pages are not checked
     try:
-        made = read_json(folder / FACTS)["software"]["simjudge"]
+        if (software := read_json(folder / FACTS).get("software")) is None:
+            wrong.append(f"an earlier simjudge made it: python -I {folder / SCRIPT} checks it")
+        if wrong:
+            return lines, wrong
+        lines.pop()  # that pages are not checked
+        made = software["simjudge"]
         other = f" {version()}; it was made by {made}, which may make another" * (made != version())
         texts = dict(made_texts(folder))
     except (*UNREADABLE, SimjudgeError) as error:
-        return lines, [f"its page cannot be made again: {said_of(error)}"]
+        return lines, [*wrong, f"its page cannot be made again: {said_of(error)}"]
     wrong = [
         f"{name} is not what simjudge makes of the results{other}"
         for name, text in texts.items()

@@ -247,6 +247,12 @@ def test_what_was_taken_away_is_missed(small, name):
     assert f"WRONG: {words.get(name, 'policies, ')}" in done.stdout or words.get(name, "no such word") in done.stdout
 
 
+def test_a_dossier_of_an_earlier_simjudge_is_left_to_its_own_script(small):
+    (small / "dossier.json").write_text('{"simjudge": "0.1.0"}')
+    sign_again(small)
+    assert "an earlier simjudge made it: python -I" in check_again(small)[1][-1]
+
+
 def test_files_that_no_dossier_has_are_found_though_the_manifest_names_them(small):
     (small / "results/policies/more.csv").write_text("x")
     (small / "numpy.py").write_text("x")

@@ -36,6 +36,7 @@ class ImageInput:
     Attributes:
         lost: images that publishers sent and that did not come: the gaps in the numbers that the middleware gives
             them. Before the first image nothing counts as lost.
+        before: images that its publisher had sent before the first that came.
     """
 
     def __init__(
@@ -49,7 +50,7 @@ class ImageInput:
         on_lost: Callable[[str, int], None] = lambda _topic, _count: None,
     ) -> None:
         """Subscribe (node: with the parameters `transport` and `reliability`)."""
-        self.received = self.lost = 0
+        self.received = self.lost = self.before = 0
         self._node, self._take, self._depth, self._on_lost = node, take, depth, on_lost
         self._topics = {"raw": node.resolve_topic_name(topic), "compressed": _compressed_topic(node, topic)}
         transport = node.settings["transport"]
@@ -91,6 +92,7 @@ class ImageInput:
             "topic": self.topic,
             "received": self.received,
             "lost before arrival": self.lost,
+            "published before": self.before,
             "reliability": ", ".join(self._reliability[kind] for kind in self._subscriptions),
         }
 
@@ -123,7 +125,10 @@ class ImageInput:
             self._chosen = kind
             if self._known_source != self.topic:
                 self._known_source = self.topic
-                self._node.get_logger().info(f"images come from {self.topic}")
+                if not self.received:
+                    self.before = (info.get("publication_sequence_number") or 1) - 1
+                earlier = f"; {self.before} were published before this node listened" if self.before else ""
+                self._node.get_logger().info(f"images come from {self.topic}{earlier}")
         if kind != self._chosen or not self._is_new(kind, info):
             return
         now = time.monotonic()

@@ -1,5 +1,6 @@
 """camera_bridge_node on real DDS: bytes unchanged, stamps and frames right, camera info, undistortion, refusals."""
 
+import re
 import signal
 import time
 from itertools import pairwise
@@ -99,6 +100,15 @@ def test_jpeg_passes_unchanged_with_camera_info_and_what_is_asked_for(graph, lis
         assert message.header.frame_id == "camera_optical_frame"
         assert (message.width, message.height, list(message.d)) == (320, 240, [-0.3, 0.1, 0, 0, 0])
         np.testing.assert_array_equal(np.reshape(message.k, (3, 3)), camera.matrix)
+
+
+def test_what_a_camera_published_before_it_was_taken_over_is_counted(graph, listen):
+    heard = listen(CompressedImage, "/usb_cam/image/compressed")
+    graph.start(SOURCE, topic="/usb_cam/image", compressed=True, count=10_000, rate=20.0, alone=True)
+    assert graph.until(lambda: len(heard) >= 5)
+    bridge = graph.start("camera_bridge_node", "--ros-args", "-r", "image:=/usb_cam/image")
+    assert graph.until(lambda: "were published before this node listened" in graph.output(bridge)), graph.output(bridge)
+    assert int(re.search(r"; (\d+) were published before", graph.output(bridge))[1]) >= 5
 
 
 @pytest.mark.long

@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 
 from simjudge.questions.certify.check_contexts import (
-    ELSEWHERE,
     LikeContexts,
     check_performance,
     like_contexts,
@@ -48,8 +47,8 @@ TAKEN_INPUTS = (
     *(f"inputs.*.{name}" for name in ("path", "name", "sha256", "format", "frames", "detector*", "predictions*")),
     "inputs.*.false_positives",
 )
-TAKEN_RANKING = (*TAKEN_INPUTS, *ELSEWHERE, "class_names", "same_poses", "simulations.*.name")
-TAKEN_PRICE = (*TAKEN_INPUTS, *ELSEWHERE, "error", "invented")
+TAKEN_RANKING = (*TAKEN_INPUTS, "class_names", "same_poses", "simulations.*.name")
+TAKEN_PRICE = (*TAKEN_INPUTS, "error", "invented")
 """Of the result: what the contexts do not give, or what is computed with."""
 UNCHECKED_JOINT = (
     "which simulations show the same poses: the table has the units that they share",

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import numpy as np
 
-from simjudge.questions.certify.check_contexts import ELSEWHERE
 from simjudge.questions.certify.check_files import Array, Json, RefusedError, bounded, differences
 from simjudge.questions.certify.check_statistics import (
     compare_class,
@@ -43,8 +42,8 @@ SCALED = (
 )
 """What is in the unit of the metric."""
 TAKEN_POINTS = (
-    *("version", "losses", "notes", "parameters", "inputs", "scores", "drawn", *ELSEWHERE),
-    *("metrics.*.unit", "metrics.*.block_slots"),
+    *("version", "losses", "notes", "parameters", "inputs", "scores", "drawn"),
+    *("metrics.*.unit", "metrics.*.block_slots", "metrics.*.scope"),
 )
 """Of the result: what the samples do not give, or what is computed with."""
 UNCHECKED_POINTS = (

@@ -158,6 +158,7 @@ EDITS = [
     ("policies", ("by_policy", 0), ..., "by_policy"),
     ("ranking", ("parameters", "margin"), 0.9, "overall.margin is 0.9, not 0.05"),
     ("ranking", ("parameters", "seed"), 5, "p_value|noise"),
+    ("ranking", ("simulations", 0, "overall", "map50_a"), 0.0, "overall.map50_a is nothing, not 0.0"),
     ("ranking", ("simulations", 0), ..., "of 1 simulations 2 are compared"),
     ("ranking", ("pairs", 0), ..., "pairs is|pairs.0 is"),
     ("price", ("error",), "1px,5%missed", "labels are not off as the seed has it"),

@@ -17,7 +17,7 @@ from simjudge.judging.units.seen_things import SeenThings, find_things, join_pla
 from simjudge.judging.units.set_recordings import SetRecordings, find_recordings
 from simjudge.method.common_effects import TimeEffect, time_effect
 from simjudge.method.repeated_series import pass_before
-from simjudge.method.verdicts import FEWEST_RECORDINGS, Scope
+from simjudge.method.verdicts import FEWEST_RECORDINGS, FEWEST_UNITS, Scope
 
 _TIMES = (
     "",
@@ -112,6 +112,11 @@ class SideUnits(ShortRepr):
         """What more would help, where units are few."""
         if self.count >= _FEW:
             return ""
+        if self.kind == "things" and self.things > self.count and self.count < FEWEST_UNITS:
+            return (
+                f"{self.noun} that are always seen together are one unit: a camera that moves, or {self.noun} that come"
+                " and go, would make more"
+            )
         if self.kind == "things":
             return "new places and things would make more units, more passes of the same would not"
         if self.lap_frames:

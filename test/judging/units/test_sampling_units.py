@@ -143,7 +143,9 @@ def test_photographs_with_many_alike_boxes_are_units_by_themselves(seed):
 
 def test_a_still_scene_is_one_unit_where_its_things_differ():
     labels = label_sequences.still_scene(1)
-    assert units(stamped(labels)).sides[0].count == 1
+    still = units(stamped(labels)).sides[0]
+    assert still.count == 1
+    assert "always seen together are one unit: a camera that moves" in still.describe("A")
     noise = np.random.default_rng(0).normal(0.6, 0.1, len(labels.frame))
     single = label_sequences.still_scene(1, things=1, jitter=0.0)
     assert units(stamped(single, performance=noise[: len(single.frame)])).sides[0].count == 300

@@ -27,7 +27,8 @@ from scipy.spatial.transform import Rotation
 
 import simjudge as sj
 from simjudge.core.errors import Losses
-from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp, read_poses
+from simjudge.data.rosbag2.interfaces import header_stamp
+from simjudge.data.rosbag2.recorded_poses import decoded_messages, read_poses
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import Trajectory
 from simjudge.sim.sensors.inertial.motion import geodetic_to_enu

@@ -18,13 +18,14 @@ from rclpy.signals import SignalHandlerOptions
 
 from simjudge.bridge.bridge_devices import BridgeSetup
 from simjudge.bridge.live_camera import LiveFrame
+from simjudge.data.rosbag2.interfaces import INPUT_TYPE, MAP_FRAME
 from simjudge.ros.node_interfaces import CHRONO_BRIDGE, sensor_endpoint
 from simjudge.sim.capture.lock_step import MotionSample
 from simjudge.sim.capture.sensor_feed import SensorBatch
 from simjudge.sim.capture.sensor_record import SensorMessages
 from simjudge.sim.sensors.sensor_messages import published_topics
 from simjudge.sim.vehicle.vehicle import Command
-from simjudge.sim.vehicle.vehicle_messages import INPUT_TYPE, MAP_FRAME, Frames, JointAngles
+from simjudge.sim.vehicle.vehicle_messages import Frames, JointAngles
 
 from .ending import wait_until_arrived
 from .parameters import Parameter

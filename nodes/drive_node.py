@@ -29,17 +29,9 @@ from simjudge.sim.sensors.sensor_file import read_sensors
 from simjudge.sim.vehicle.vehicle import VehicleState, read_vehicle
 from simjudge.sim.vehicle.vehicle_messages import ODOMETRY_TOPIC
 
+from .car_messages import OdometryReader, cone_markers, path_message, scan_points, side_detections
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
-from .messages import (
-    OdometryReader,
-    cone_markers,
-    describe_message,
-    make_header,
-    message_stamp,
-    path_message,
-    scan_points,
-    side_detections,
-)
+from .messages import describe_message, make_header, message_stamp
 from .parameters import settings_parameters
 from .runtime import SimjudgeNode, declared_publisher, declared_subscription, message_class, run_node
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.names import DetectorRecord
 from simjudge.core.text import JsonMapping
-from simjudge.data.rosbag2.recorded_poses import header_stamp
+from simjudge.data.rosbag2.interfaces import header_stamp
 from simjudge.judging.comparison import Comparison
 from simjudge.judging.control import BackgroundComparison, DirectionNumbers, compare_backward
 from simjudge.judging.live.frame_builder import LiveFrameBuilder

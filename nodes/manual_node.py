@@ -17,8 +17,9 @@ from simjudge.sim.driving.manual import KEYS, DriveOutput, JoystickMap, Keyboard
 from simjudge.sim.vehicle.vehicle import Command, VehicleState, read_vehicle
 from simjudge.sim.vehicle.vehicle_messages import ODOMETRY_TOPIC
 
+from .car_messages import OdometryReader
 from .diagnostics import OK, WARN, TaskState
-from .messages import OdometryReader, message_stamp
+from .messages import message_stamp
 from .parameters import settings_parameters
 from .runtime import SimjudgeNode, declared_publisher, declared_subscription, message_class, run_node
 

@@ -19,7 +19,8 @@ from simjudge.core.errors import SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.data.clouds import Cloud
 from simjudge.data.rosbag2.cloud_writing import read_cloud
-from simjudge.data.rosbag2.recorded_poses import header_stamp, pose_numbers, standing_pose, transform_fields
+from simjudge.data.rosbag2.interfaces import header_stamp
+from simjudge.data.rosbag2.recorded_poses import pose_numbers, standing_pose, transform_fields
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits
 from simjudge.geometry.transforms import LivePoses, exposure_poses

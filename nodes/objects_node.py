@@ -28,11 +28,11 @@ from simjudge.ros.node_interfaces import NODES
 from simjudge.ros.node_settings import LIVE_FOLLOWING, LIVE_MAPPING, LiveObjectSettings
 
 from .diagnostics import OK, WARN, TaskState, ThroughputCounter
+from .live_streams import image_size, matching_limits
 from .messages import make_header, message_stamp
 from .object_maps import ObjectMaps, box_markers, object_summary
 from .parameters import Parameter, settings_parameters
 from .runtime import SimjudgeNode, Worker, declared_publisher, declared_subscription, remap_hint, run_node
-from .validation_output import image_size, matching_limits
 
 _SIDES = ("real", "virtual")
 _SILENCE = 5.0  # Seconds without a message until the node says what it waits for

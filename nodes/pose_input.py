@@ -13,8 +13,9 @@ from rclpy.serialization import deserialize_message
 from std_msgs.msg import Header
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.data.rosbag2.interfaces import header_stamp
 from simjudge.data.rosbag2.recorded_poses import POSE_TYPES as RECORDED_POSE_TYPES
-from simjudge.data.rosbag2.recorded_poses import header_stamp, pose_numbers
+from simjudge.data.rosbag2.recorded_poses import pose_numbers
 from simjudge.geometry.poses import Pose
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 from simjudge.geometry.transforms import LivePoses, LiveTransforms, PoseBuffer, exposure_poses

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.names import stamp_to_name
-from simjudge.data.rosbag2.writing import CAMERA
+from simjudge.data.rosbag2.interfaces import CAMERA
 from simjudge.geometry.poses import PoseNoise
 from simjudge.geometry.trajectories import MotionLimits, TrajectoryInterpolator
 from simjudge.ros.node_interfaces import NODES

@@ -27,7 +27,7 @@ from simjudge.core.images import EncodedImage, encode_jpeg
 from simjudge.core.names import stamp_to_name
 from simjudge.core.object_tables import Objects
 from simjudge.data.rosbag2.image_messages import format_name
-from simjudge.data.rosbag2.writing import optical_frame
+from simjudge.data.rosbag2.interfaces import optical_frame
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.capture import Capture, CapturedFrame, CapturedImage
 from simjudge.sim.capture.ground_truth import Labelling

@@ -27,11 +27,11 @@ from simjudge.core.names import NO_STAMP, DetectorRecord
 from simjudge.data.drive_logs import DriveLog, command_numbers, read_drive, steering_unit
 from simjudge.data.rosbag2.recorded_poses import pose_numbers
 from simjudge.data.rosbag2.storage import format_seconds
-from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.compare_settings import COUNT, IGNORE, RESET, CompareSettings
 from simjudge.judging.comparison import compare_sets
 from simjudge.judging.control import ComparisonJob, compare_backward
 from simjudge.judging.live.frame_builder import LiveFrameBuilder
-from simjudge.judging.live.session import COUNT, IGNORE, RESET, SIDES
+from simjudge.judging.live.session import SIDES
 from simjudge.judging.live.stream_matching import UNSTAMPED, BackwardJump, Event, StreamMatcher, UnmatchedMessage
 from simjudge.page.report_settings import ReportSettings
 from simjudge.questions.drives.page import DRIVES_PAGE
@@ -43,6 +43,7 @@ from simjudge.ros.node_parameters import drive_settings
 from .detector_watch import DetectorWatch
 from .diagnostics import OK, WARN, TaskState
 from .live_comparison import LiveComparison
+from .live_streams import image_size, matching_limits
 from .managed import ManagedNode, take_waiting
 from .messages import make_header, message_stamp
 from .runtime import (
@@ -60,10 +61,8 @@ from .validation_output import (
     ValidationOutput,
     ValidationOverlay,
     compare_settings,
-    image_size,
     is_live,
     live_options,
-    matching_limits,
     optional_path,
     refuse_while_configured,
 )

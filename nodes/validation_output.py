@@ -35,11 +35,9 @@ from simjudge.judging.compare_settings import CAMERA, CompareSettings
 from simjudge.judging.comparison import Comparison
 from simjudge.judging.live.judge import JudgedFrame, LiveMemory
 from simjudge.judging.live.session import LiveOptions
-from simjudge.judging.live.stream_matching import MatchingLimits
 from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
 from simjudge.method.kinds import HiddenGap
 from simjudge.method.verdicts import Verdict
-from simjudge.questions.compare.page import write_report
 from simjudge.questions.watch import SummaryLine, draw_contexts, summary_lines
 from simjudge.results.saved_result import check_result_folder
 from simjudge.ros.node_parameters import DRIVE_ROWS
@@ -114,27 +112,6 @@ def live_options(settings: ParameterValues) -> LiveOptions:
     )
 
 
-def matching_limits(settings: ParameterValues) -> MatchingLimits:
-    """How the streams are to be matched."""
-    return MatchingLimits(
-        tolerance_ns=round(settings["tolerance"] * 1e9),
-        wait=settings["wait"],
-        max_waiting=settings["wait_count"],
-        jump_ns=round(settings["jump_back"] * 1e9),
-    )
-
-
-def image_size(settings: ParameterValues) -> tuple[int, int]:
-    """The size of the images, width and height, where the messages do not say it; (0, 0) where it is not given."""
-    text = settings["image_size"]
-    if not text:
-        return 0, 0
-    width, _, height = text.lower().partition("x")
-    if not (width.isdecimal() and height.isdecimal() and min(int(width), int(height)) > 0):
-        raise SimjudgeError(f"parameter image_size {text!r}: write width x height in pixels, as in 1280x720")
-    return int(width), int(height)
-
-
 def optional_path(text: str | None) -> Path | None:
     """A path, None for no text."""
     return Path(text) if text else None
@@ -185,6 +162,8 @@ class ValidationOutput:
         """Write a result folder, with the report where the parameter `report` asks for it."""
         compared.save(folder)
         if self._node.settings["report"]:
+            from simjudge.questions.compare.page import write_report  # noqa: PLC0415 - slow to import
+
             write_report([folder], folder / "report.html")
         self.log(f"result in {folder}")
 

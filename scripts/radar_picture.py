@@ -15,7 +15,8 @@ import numpy as np
 
 from simjudge.core.errors import Losses
 from simjudge.data.rosbag2.cloud_writing import read_cloud
-from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp
+from simjudge.data.rosbag2.interfaces import header_stamp
+from simjudge.data.rosbag2.recorded_poses import decoded_messages
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.geometry.poses import Pose
 

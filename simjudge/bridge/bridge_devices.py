@@ -18,7 +18,7 @@ from simjudge.bridge.live_system import LiveSystem, chrono_frame
 from simjudge.core.arrays import FloatArray
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import install_command
-from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.data.rosbag2.interfaces import MAP_FRAME, standard_types
 from simjudge.data.rosbag2.live_recording import MessageRecording, record_messages
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.ground_truth import Labelling
@@ -42,7 +42,6 @@ from simjudge.sim.vehicle.vehicle_messages import (
     DESCRIPTION_TOPIC,
     INPUT_TOPIC,
     JOINTS_TOPIC,
-    MAP_FRAME,
     ODOMETRY_TOPIC,
     FrameLink,
     Frames,

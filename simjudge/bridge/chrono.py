@@ -33,7 +33,7 @@ from simjudge.core.files import check_output, output_path
 from simjudge.core.installed import version
 from simjudge.core.processes import leave_closed_terminal, stop_signals
 from simjudge.core.text import Json, JsonMapping
-from simjudge.data.rosbag2.writing import CAMERA
+from simjudge.data.rosbag2.interfaces import CAMERA
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.capture.lock_step import MotionSample

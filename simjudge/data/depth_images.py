@@ -22,8 +22,8 @@ from simjudge.core.images import ImageError, check_encoded_size, check_image_siz
 from simjudge.core.names import NO_STAMP, composed
 from simjudge.core.text import one_line
 from simjudge.data.rosbag2.image_messages import packed_pixels
-from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGES, IMAGE, recorded_types
-from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp
+from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGES, IMAGE, header_stamp, recorded_types
+from simjudge.data.rosbag2.recorded_poses import decoded_messages
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import MessageLocation, format_seconds, is_recording
 

@@ -21,8 +21,9 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.files import check_file
 from simjudge.core.text import list_some
+from simjudge.data.rosbag2.interfaces import header_stamp
 from simjudge.data.rosbag2.reading import fill_in_stamps
-from simjudge.data.rosbag2.recorded_poses import ODOMETRY, decoded_messages, header_stamp, read_poses
+from simjudge.data.rosbag2.recorded_poses import ODOMETRY, decoded_messages, read_poses
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import StoredMessage, is_recording
 from simjudge.geometry.poses import Trajectory

@@ -17,6 +17,8 @@ from simjudge.method.method import MOST_DRAWS, PRESETS, Method, patch_size, patc
 from simjudge.method.verdicts import MARGIN
 
 CAMERA, LIDAR = "camera", "lidar"
+IGNORE, RESET, COUNT = "ignore_repeats", "reset", "count"
+"""After a jump back of live stamps: count no frame twice, forget the frames so far, count all."""
 LIDAR_PATCH = (16, 120)
 """Rows and columns of a patch in range images where nobody says otherwise: 24 degrees wide at 1800 columns, about
 twice a car at 20 m; and all rings of a device with 16, a quarter of those of one with 64."""

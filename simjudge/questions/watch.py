@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
@@ -22,16 +22,18 @@ from simjudge.core.files import check_output, output_path, put_in_place, tempora
 from simjudge.core.images import RgbImage
 from simjudge.core.installed import install_command
 from simjudge.geometry.poses import Pose
-from simjudge.judging.live.judge import JudgedFrame
-from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
-from simjudge.method.kinds import HiddenGap
 from simjudge.method.verdicts import Verdict
 from simjudge.page.chart_data import DARK, rgb, verdict_colour
 from simjudge.questions.recording.cloud_pictures import CloudScale, finite_points
 from simjudge.results.metric_rows import verdict_with_failing_side
 from simjudge.sim.sensors.inertial.motion import geodetic_to_enu
 from simjudge.sim.sensors.inertial.sensor_tables import Triple
-from simjudge.sim.sensors.recorded_readings import RecordedBoxes
+
+if TYPE_CHECKING:
+    from simjudge.judging.live.judge import JudgedFrame
+    from simjudge.method.entry_numbers import ComparisonNumbers, EntryNumbers
+    from simjudge.method.kinds import HiddenGap
+    from simjudge.sim.sensors.recorded_readings import RecordedBoxes
 
 LARGEST_W1 = 0.5
 """W1 at which the colour scale ends; a larger W1 has the last colour."""

@@ -10,19 +10,26 @@ from dataclasses import dataclass
 from typing import Any
 
 from simjudge.core.settings import LabelSettings, Settings, setting
+from simjudge.data.rosbag2.interfaces import FRAME_ID, INPUT_TYPE
 from simjudge.data.rosbag2.storage import COMPRESSIONS
-from simjudge.data.rosbag2.writing import FRAME_ID
 from simjudge.detectors.detector_settings import DEFAULT_IOU, DEFAULT_MIN_SCORE
-from simjudge.judging.live.session import COUNT, IGNORE, RESET
+from simjudge.judging.compare_settings import COUNT, IGNORE, RESET
 from simjudge.objects.settings import FOLLOW_LABELS, FOLLOW_PREDICTIONS
-from simjudge.questions.policies.settings import MARGIN
-from simjudge.questions.policies.trials import REAL, SIM
-from simjudge.questions.watch import ScreenTarget
-from simjudge.sim.driving.cones import ConeShape, DetectionUncertainty
-from simjudge.sim.driving.drive_settings import CONES, DEFAULT_LIDAR, LIDAR
-from simjudge.sim.driving.line_follower import SpeedController
-from simjudge.sim.driving.manual import JoystickMap
-from simjudge.sim.vehicle.vehicle_messages import INPUT_TYPE
+from simjudge.questions.policies.settings import MARGIN, REAL, SIM
+from simjudge.sim.driving.drive_settings import (
+    CONE_HEIGHT,
+    CONE_RADIUS,
+    CONES,
+    DEFAULT_LIDAR,
+    ENABLE_BUTTON,
+    FASTEST,
+    LATERAL_ACCELERATION,
+    LEAST_SCORE,
+    LIDAR,
+    PEDALS_AXIS,
+    SLOWEST,
+    STEERING_AXIS,
+)
 
 TRANSPORTS = ("auto", "raw", "compressed")  # Which images a node subscribes to; auto: those that come
 RELIABILITIES = ("auto", "best_effort", "reliable")
@@ -211,25 +218,21 @@ class DriverSettings(StageSettings):
         high=10,
     )
     cone_radius: float = setting(
-        ConeShape.radius, "Radius of a cone's foot, with driver cones.", unit="m", low=0.005, high=1
+        CONE_RADIUS, "Radius of a cone's foot, with driver cones.", unit="m", low=0.005, high=1
     )
-    cone_height: float = setting(ConeShape.height, "Height of a cone, with driver cones.", unit="m", low=0.005, high=2)
-    fastest: float = setting(
-        SpeedController.fastest, "Speed on a straight line that is known well.", unit="m/s", low=0.1, high=20
-    )
+    cone_height: float = setting(CONE_HEIGHT, "Height of a cone, with driver cones.", unit="m", low=0.005, high=2)
+    fastest: float = setting(FASTEST, "Speed on a straight line that is known well.", unit="m/s", low=0.1, high=20)
     slowest: float = setting(
-        SpeedController.slowest,
+        SLOWEST,
         "Speed in the tightest curve, and where the line is not known.",
         unit="m/s",
         low=0.05,
         high=20,
     )
     sideways: float = setting(
-        SpeedController.lateral_acceleration, "Lateral acceleration allowed in curves.", unit="m/s^2", low=0.1, high=20
+        LATERAL_ACCELERATION, "Lateral acceleration allowed in curves.", unit="m/s^2", low=0.1, high=20
     )
-    min_score: float = setting(
-        DetectionUncertainty.min_score, "Score below which detections are ignored.", low=0, high=1
-    )
+    min_score: float = setting(LEAST_SCORE, "Score below which detections are ignored.", low=0, high=1)
     silence: float = setting(
         0.5,
         "Time of odometry without detections or scans after which the car drives on slowly by what it knows, then"
@@ -252,13 +255,11 @@ class ManualSettings(StageSettings):
         default=True, help="Take keys from the terminal, or from a pipe, that the standard input is."
     )
     axis_linear: int = setting(
-        JoystickMap.linear, "Axis of sensor_msgs/Joy for the pedals: throttle positive, brake negative.", low=0, high=99
+        PEDALS_AXIS, "Axis of sensor_msgs/Joy for the pedals: throttle positive, brake negative.", low=0, high=99
     )
-    axis_angular: int = setting(JoystickMap.angular, "Axis for the steering, left positive.", low=0, high=99)
-    enable_button: int = setting(
-        JoystickMap.enable, "Button that must be held; without it the car brakes.", low=0, high=99
-    )
-    require_enable_button: bool = setting(default=JoystickMap.require_enable, help="Whether it must be held.")
+    axis_angular: int = setting(STEERING_AXIS, "Axis for the steering, left positive.", low=0, high=99)
+    enable_button: int = setting(ENABLE_BUTTON, "Button that must be held; without it the car brakes.", low=0, high=99)
+    require_enable_button: bool = setting(default=True, help="Whether it must be held.")
     timeout: float = setting(
         0.5,
         "Simulated time without another message, of joy, cmd_vel or ackermann_cmd, after which the car brakes.",
@@ -337,7 +338,7 @@ class WatchSettings(StageSettings):
     where: str = setting(
         "auto",
         "Where it is shown; auto: a file with `save`, else a window where there is a screen, else a browser.",
-        choices=("auto", *(target.value for target in ScreenTarget)),
+        choices=("auto", "window", "browser", "file"),
     )
     quality: int = setting(80, "JPEG quality of raw images as shown.", unit="%", low=1, high=100)
     max_mb: int = setting(

@@ -7,7 +7,7 @@ from dataclasses import replace
 from simjudge.core.errors import UsageError
 from simjudge.core.settings import chosen
 from simjudge.data.drive_logs import steering_unit
-from simjudge.data.rosbag2.writing import CAMERA, optical_frame
+from simjudge.data.rosbag2.interfaces import CAMERA, optical_frame
 from simjudge.ros import node_parameters
 from simjudge.ros.description import (
     YES_NO,

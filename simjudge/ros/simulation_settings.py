@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from simjudge.core.settings import LabelSettings, MotionLimitSettings, Settings, setting
-from simjudge.data.rosbag2.writing import FRAME_ID
+from simjudge.data.rosbag2.interfaces import FRAME_ID, INPUT_TYPE, MAP_FRAME
 from simjudge.ros.node_settings import RELIABILITIES, PublishingStageSettings, autostart, reliability, transport
 from simjudge.sim.driving.drive_settings import CONES, DEFAULT_LIDAR, LIDAR, MANUAL, OTHER
 from simjudge.sim.engines.registry import CHOICES, ENGINE_FORM
-from simjudge.sim.vehicle.vehicle_messages import INPUT_TYPE, MAP_FRAME
 
 # The values of `pose_type` by the type of the messages.
 POSE_TYPES = {

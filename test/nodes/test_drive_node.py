@@ -16,16 +16,8 @@ from std_msgs.msg import Header  # noqa: E402
 
 from simjudge.core.errors import SimjudgeError  # noqa: E402
 from simjudge.geometry.poses import Pose  # noqa: E402
-from simjudge.nodes.messages import (  # noqa: E402  # noqa: E402
-    OdometryReader,
-    camera_info_message,
-    cone_markers,
-    make_header,
-    message_stamp,
-    path_message,
-    side_detections,
-    vehicle_state,
-)
+from simjudge.nodes.car_messages import OdometryReader, cone_markers, path_message, side_detections, vehicle_state  # noqa: E402
+from simjudge.nodes.messages import camera_info_message, make_header, message_stamp  # noqa: E402
 from simjudge.nodes.qos import reliable_qos  # noqa: E402
 from simjudge.sim.driving.cone_driver import Driver  # noqa: E402
 from simjudge.sim.driving.cones import ConeShape  # noqa: E402

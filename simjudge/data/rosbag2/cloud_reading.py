@@ -31,12 +31,11 @@ from simjudge.data.rosbag2.cloud_writing import (
     read_detected_boxes,
 )
 from simjudge.data.rosbag2.image_messages import UNREADABLE
-from simjudge.data.rosbag2.interfaces import BOXES_3D, IMAGE_TYPES, VISION_BOXES_3D, recorded_types
+from simjudge.data.rosbag2.interfaces import BOXES_3D, IMAGE_TYPES, VISION_BOXES_3D, header_stamp, recorded_types
 from simjudge.data.rosbag2.reading import fill_in_stamps, read_recording
 from simjudge.data.rosbag2.recorded_poses import (
     Links,
     decoded_messages,
-    header_stamp,
     pose_numbers,
     poses_at,
     recorded_camera,

@@ -23,12 +23,19 @@ from simjudge.core.names import NO_STAMP, is_class_id, normalized_name
 from simjudge.core.text import nearest_name
 from simjudge.data.clouds import NO_VIEWPOINT, CameraCalibration, Cloud, CloudBoxes, CloudPredictions, CloudSet, Table
 from simjudge.data.format_support.raw_rows import WRONG_CLASS_ID
-from simjudge.data.rosbag2.interfaces import BOXES_3D, CAMERA_INFO, DETECTED_BOXES_3D, VISION_BOXES_3D, standard_types
-from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp, pose_numbers
+from simjudge.data.rosbag2.interfaces import (
+    BOXES_3D,
+    CAMERA_INFO,
+    DETECTED_BOXES_3D,
+    FRAME_ID,
+    VISION_BOXES_3D,
+    header_stamp,
+    standard_types,
+)
+from simjudge.data.rosbag2.recorded_poses import decoded_messages, pose_numbers
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.data.rosbag2.writing import (
-    FRAME_ID,
     MessageMaker,
     StampedMessage,
     frame_messages,

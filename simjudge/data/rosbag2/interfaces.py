@@ -36,6 +36,7 @@ CAMERA_INFO = "sensor_msgs/msg/CameraInfo"
 LABELS = "simjudge_msgs/msg/LabelledObjectArray"
 DETECTIONS = "simjudge_msgs/msg/DetectionArray"
 FRAME_INFO = "simjudge_msgs/msg/FrameInfo"
+INPUT_TYPE = "simjudge_msgs/msg/VehicleInput"
 BOXES_3D = "simjudge_msgs/msg/LabelledBoxArray"
 DETECTED_BOXES_3D = "simjudge_msgs/msg/DetectedBoxArray"
 VISION_BOXES = "vision_msgs/msg/Detection2DArray"
@@ -49,6 +50,22 @@ FOXGLOVE_VIDEO, FFMPEG_PACKET = "foxglove_msgs/msg/CompressedVideo", "ffmpeg_ima
 RAW_IMAGES, COMPRESSED_IMAGES = (IMAGE, FOXGLOVE_IMAGE), (COMPRESSED_IMAGE, FOXGLOVE_COMPRESSED)
 VIDEOS = (FOXGLOVE_VIDEO, FFMPEG_PACKET)
 IMAGE_TYPES = (*RAW_IMAGES, *COMPRESSED_IMAGES, *VIDEOS)
+MAP_FRAME = "map"  # The fixed frame of a drive: the simulated odometry does not drift, so map and odom are one
+CAMERA = "camera"  # Name of the one camera of a car without a rig: its topics and frames begin with it
+
+
+def camera_link(camera: str) -> str:
+    """The coordinate frame of a camera's body (REP 103: x forward, y left, z up)."""
+    return f"{camera.replace('/', '_')}_link"
+
+
+def optical_frame(camera: str) -> str:
+    """The coordinate frame of a camera's images (REP 103: z forward, x right, y down)."""
+    return f"{camera.replace('/', '_')}_optical_frame"
+
+
+FRAME_ID = optical_frame(CAMERA)  # The coordinate frame in the headers of frames whose camera has no name
+
 # Fields that a recording's own definitions may lack: what only a simulator knows is then unknown.
 _MAY_LACK = {"simjudge_msgs/msg/LabelledObject": {"distance", "visible"}}
 
@@ -93,6 +110,11 @@ _PICTURES = {
     ),
 }
 _MAY_DIFFER = ("vision_msgs/", "foxglove_msgs/")  # Packages whose messages did change
+
+
+def header_stamp(header: Any) -> int:
+    """Read the stamp of a header: nanoseconds."""
+    return int(header.stamp.sec) * 1_000_000_000 + int(header.stamp.nanosec)
 
 
 def definition_files() -> list[Path]:

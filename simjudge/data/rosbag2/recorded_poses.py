@@ -18,7 +18,7 @@ from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.text import list_some
 from simjudge.data.clouds import CameraCalibration
 from simjudge.data.rosbag2.image_messages import UNREADABLE, picture_geometry
-from simjudge.data.rosbag2.interfaces import CAMERA_INFO, choose_topics, recorded_types
+from simjudge.data.rosbag2.interfaces import CAMERA_INFO, choose_topics, header_stamp, recorded_types
 from simjudge.data.rosbag2.reading import fill_in_stamps
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import StoredMessage, format_seconds
@@ -218,11 +218,6 @@ def decoded_messages(recording: Recording, topics: set[str], losses: Losses) -> 
             )
             continue
         yield stored, message
-
-
-def header_stamp(header: Any) -> int:
-    """Read the stamp of a header: nanoseconds."""
-    return int(header.stamp.sec) * 1_000_000_000 + int(header.stamp.nanosec)
 
 
 def pose_numbers(position: Any, orientation: Any) -> tuple[float, ...]:

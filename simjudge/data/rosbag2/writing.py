@@ -24,34 +24,22 @@ from simjudge.core.object_tables import Masks, row_offsets
 from simjudge.data.rosbag2.folder_writer import FolderWriter
 from simjudge.data.rosbag2.image_messages import format_name
 from simjudge.data.rosbag2.interfaces import (
+    CAMERA,
     CAMERA_INFO,
     COMPRESSED_IMAGE,
     DETECTIONS,
+    FRAME_ID,
     FRAME_INFO,
     IMAGE,
     LABELS,
     offered_qos,
+    optical_frame,
     standard_types,
 )
 from simjudge.data.rosbag2.live_recording import UnfinishedRecording, write_trouble
 from simjudge.data.rosbag2.storage import STORAGE_OF_SUFFIX, RecordingForm, StorageName
 
 log = logging.getLogger(__name__)
-
-CAMERA = "camera"  # Name of the one camera of a car without a rig: its topics and frames begin with it
-
-
-def camera_link(camera: str) -> str:
-    """The coordinate frame of a camera's body (REP 103: x forward, y left, z up)."""
-    return f"{camera.replace('/', '_')}_link"
-
-
-def optical_frame(camera: str) -> str:
-    """The coordinate frame of a camera's images (REP 103: z forward, x right, y down)."""
-    return f"{camera.replace('/', '_')}_optical_frame"
-
-
-FRAME_ID = optical_frame(CAMERA)  # The coordinate frame in the headers of frames whose camera has no name
 
 
 class MessageMaker:

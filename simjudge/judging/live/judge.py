@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.stats import t
+from scipy.special import stdtrit
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Losses, SimjudgeError
@@ -123,7 +123,7 @@ class LiveSequence:
         if units < 2 or not blocks:
             return -1.0, 1.0
         spread = math.sqrt(float((self._part**2).sum()) * units / (units - 1)) / blocks
-        around = float(t.ppf(1 - ALPHA / 4, units - 1)) * spread
+        around = float(stdtrit(units - 1, 1 - ALPHA / 4)) * spread
         low, high = self._sequence.interval
         return max(-1.0, low - around), min(1.0, high + around)
 

@@ -21,7 +21,7 @@ from simjudge.core.names import DetectorRecord
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.detectors.iou import CrowdedFrameError
 from simjudge.judging.class_numbering import ClassSelection, describe_numbers, match_predicted_classes
-from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.compare_settings import COUNT, IGNORE, CompareSettings
 from simjudge.judging.comparison import Comparison, detect_input, mixed_detectors
 from simjudge.judging.control import ComparisonJob, with_control
 from simjudge.judging.inputs import InputSet, describe_model, read_input
@@ -156,14 +156,8 @@ def _checksum(frame: FrameSet) -> int:
     return zlib.crc32(frame.objects.class_id.tobytes() + frame.objects.box.tobytes()) or 1
 
 
-IGNORE = "ignore_repeats"
-"""After a jump back of the stamps, frames with known stamps do not count again."""
-RESET = "reset"
-"""After a jump back of the stamps, the frames so far are forgotten."""
 NOT_YET = "not yet"
 """The parameter `certainty` of a result whose certainty is still being found."""
-COUNT = "count"
-"""After a jump back of the stamps, all frames count."""
 _NOT_OF_FRAMES = ("draws", "margin", "seed", "block", "unit")
 """Parameters of a comparison that a journal does not depend on: those of certainty."""
 _FRAME_RECORD = b"F"

@@ -16,9 +16,16 @@ from rosbags.typesys.store import Typestore
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.data.rosbag2.image_messages import UNREADABLE
-from simjudge.data.rosbag2.interfaces import CAMERA_INFO, COMPRESSED_IMAGE, IMAGE, IMAGE_TYPES, recorded_types
+from simjudge.data.rosbag2.interfaces import (
+    CAMERA_INFO,
+    COMPRESSED_IMAGE,
+    IMAGE,
+    IMAGE_TYPES,
+    header_stamp,
+    recorded_types,
+)
 from simjudge.data.rosbag2.reading import SIMULATED_BELOW
-from simjudge.data.rosbag2.recorded_poses import ODOMETRY, POSE, TRANSFORMS, header_stamp, transform_fields
+from simjudge.data.rosbag2.recorded_poses import ODOMETRY, POSE, TRANSFORMS, transform_fields
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import MessageLocation, StoredMessage, format_seconds
 from simjudge.data.rosbag2.writing import INVENTED_KEY

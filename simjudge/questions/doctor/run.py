@@ -51,7 +51,8 @@ from simjudge.questions.doctor.frame_checks import (
 )
 from simjudge.questions.doctor.label_checks import check_clouds, check_labels, check_simulators, types_with_messages
 from simjudge.questions.policies.run import holds_trials, read_policy_trials, read_side
-from simjudge.questions.policies.trials import REAL, SideUnknownError
+from simjudge.questions.policies.settings import REAL
+from simjudge.questions.policies.trials import SideUnknownError
 from simjudge.sim.capture.simulators.labelling import find_simulator_labels, label_pictures
 from simjudge.sim.sensors.lidar.measured_turns import raw_files
 from simjudge.sim.sensors.recorded_readings import measured_cloud_topics

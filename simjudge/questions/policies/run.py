@@ -34,7 +34,7 @@ from simjudge.questions.policies.result import (
     policies_table,
     save_policies,
 )
-from simjudge.questions.policies.settings import TRIALS, PolicySettings, TrialTableSettings
+from simjudge.questions.policies.settings import REAL, SIM, TRIALS, PolicySettings, TrialTableSettings
 from simjudge.questions.policies.tables import read_policy_table
 from simjudge.questions.policies.trial_files import (
     data_sets,
@@ -45,8 +45,6 @@ from simjudge.questions.policies.trial_files import (
     trial_recordings,
 )
 from simjudge.questions.policies.trials import (
-    REAL,
-    SIM,
     PairedTrials,
     PolicyTrials,
     SideUnknownError,

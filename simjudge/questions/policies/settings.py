@@ -14,6 +14,7 @@ MARGIN = 0.1
 RADIUS = 0.1
 """Of the range of a number over both sides."""
 CELLS, TRIALS = "cells", "trials"
+REAL, SIM = "real", "sim"
 
 
 def _pairs_form(value: str = "OTHER", of: type = str) -> TextForm:

@@ -21,7 +21,8 @@ import pandas as pd  # type: ignore[import-untyped,unused-ignore]
 from simjudge.core.arrays import BoolArray, FloatArray
 from simjudge.core.errors import Losses, SimjudgeError, UsageError
 from simjudge.core.text import list_some, read_text
-from simjudge.questions.policies.trials import LAYOUT, LAYOUT_MARK, REAL, SIM, PolicyTrials, SideUnknownError
+from simjudge.questions.policies.settings import REAL, SIM
+from simjudge.questions.policies.trials import LAYOUT, LAYOUT_MARK, PolicyTrials, SideUnknownError
 
 _REAL_WORDS = {"real", "hw", "hardware", "actual", "robot", "reality"}
 _SIM_WORDS = {"sim", "simulation", "simulated", "predicted", "simulator"}

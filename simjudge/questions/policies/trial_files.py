@@ -25,8 +25,9 @@ from simjudge.data.lerobot import EPISODES, INFO, read_info, read_table, table_c
 from simjudge.data.rosbag2.interfaces import recorded_types
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.questions.policies.few_real import StreamedTrial
+from simjudge.questions.policies.settings import REAL, SIM
 from simjudge.questions.policies.tables import ALIASES, read_policy_table
-from simjudge.questions.policies.trials import REAL, SIM, PolicyTrials
+from simjudge.questions.policies.trials import PolicyTrials
 
 EVAL_INFO = "eval_info.json"
 ONE_TASK = "task"

@@ -15,8 +15,8 @@ import pandas as pd  # type: ignore[import-untyped,unused-ignore]
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import Losses, UsageError
 from simjudge.core.files import atomic_file
+from simjudge.questions.policies.settings import REAL, SIM
 
-REAL, SIM = "real", "sim"
 LAYOUT, LAYOUT_MARK = "simjudge trials", "# simjudge trials: "
 """Which columns are conditions, in the first line of a CSV and in the attributes of a Parquet file."""
 StringArray = npt.NDArray[np.str_]

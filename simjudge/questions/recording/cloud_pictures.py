@@ -16,11 +16,11 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
 import cv2
-import matplotlib as mpl
 import numpy as np
 import numpy.typing as npt
 
@@ -51,14 +51,21 @@ from simjudge.sim.sensors.recorded_readings import (
     read_static_transforms,
 )
 
-HEIGHT_COLOURS = mpl.colormaps["turbo"].resampled(256)(np.linspace(0.1, 0.93, 256))[:, :3]
-"""(256, 3), low to high, 0 to 1: without the darkest blue and red, which the ground would swallow."""
 _LOWEST, _HIGHEST = 2, 98
 """Percentiles of the places at the edges of what is shown, and of the heights at the ends of the colours."""
 _ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0)
 _STEPS = (1.0, 2.0, 5.0, 10.0)
 _LINES = 4
 """The fewest lines of the grid on either side of the origin, but for rounding."""
+
+
+@cache
+def height_colours() -> FloatArray:
+    """(256, 3), low to high, 0 to 1: without the darkest blue and red, which the ground would swallow."""
+    import matplotlib as mpl  # noqa: PLC0415 - slow to import
+
+    colours: FloatArray = mpl.colormaps["turbo"].resampled(256)(np.linspace(0.1, 0.93, 256))[:, :3]
+    return colours
 
 
 @dataclass(frozen=True)
@@ -96,10 +103,9 @@ class CloudScale:
 
     def colours(self, height: FloatArray) -> npt.NDArray[np.uint8]:
         """The colours of heights. `height`: (N,), metres; returns (N, 3), RGB."""
-        share = np.clip((height - self.low) / (self.high - self.low), 0, 1)
-        colours: npt.NDArray[np.uint8] = np.round(255 * HEIGHT_COLOURS).astype(np.uint8)[
-            np.round(share * (len(HEIGHT_COLOURS) - 1)).astype(np.int64)
-        ]
+        share, scale = np.clip((height - self.low) / (self.high - self.low), 0, 1), height_colours()
+        row = np.round(share * (len(scale) - 1)).astype(np.int64)
+        colours: npt.NDArray[np.uint8] = np.round(255 * scale).astype(np.uint8)[row]
         return colours
 
 

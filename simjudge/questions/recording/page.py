@@ -26,13 +26,13 @@ from simjudge.page.figures import ReportFigure, add_axes, plain_text, report_sty
 from simjudge.page.kit import FigureEmbedder, element, is_report, picture_uri, write_page
 from simjudge.page.report_settings import Report, ReportSettings
 from simjudge.questions.recording.cloud_pictures import (
-    HEIGHT_COLOURS,
     CloudScale,
     RecordedLidar,
     RecordedSensors,
     box_corners,
     cloud_pictures,
     grid_places,
+    height_colours,
     read_recorded_sensors,
 )
 from simjudge.sim.sensors.inertial.imu_calibration import PARTS, UNITS, ImuSeries
@@ -178,10 +178,10 @@ def perspective_figure(picture: RgbImage, scale: CloudScale) -> ReportFigure:
         axes.imshow(picture, interpolation="none", aspect="auto")
         axes.set_axis_off()
         bar = add_axes(figure, (width - _BAR, 0, _BAR, height), (10, 62, 8, 44))
-        ramp = np.linspace(scale.low, scale.high, len(HEIGHT_COLOURS))[:, None]
+        ramp = np.linspace(scale.low, scale.high, len(height_colours()))[:, None]
         bar.imshow(
             ramp,
-            cmap=ListedColormap(HEIGHT_COLOURS),
+            cmap=ListedColormap(height_colours()),
             extent=(0, 1, scale.low, scale.high),
             origin="lower",
             interpolation="none",

@@ -22,8 +22,9 @@ from simjudge.core.text import Json, JsonMapping
 from simjudge.method.betting import DifferenceSequence, SequenceVerdict
 from simjudge.questions.policies.few_real import sharpen_mean
 from simjudge.questions.policies.ranking import first_choice, pearson, rank_policies, ranked_cells
+from simjudge.questions.policies.settings import REAL, SIM
 from simjudge.questions.policies.tables import read_policy_table
-from simjudge.questions.policies.trials import REAL, SIM, PolicyTrials, joined_trials
+from simjudge.questions.policies.trials import PolicyTrials, joined_trials
 from simjudge.results.saved_result import FINDINGS_FOLDER, NO, UNDECIDED, YES, StudyFinding, write_findings
 from simjudge.sim.driving.closed_loop import DriveOutcome
 from simjudge.sim.driving.trial_drives import TRIAL_DRIVERS, TrialCourse, TrialStart, TrialWorld

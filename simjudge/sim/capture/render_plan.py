@@ -11,7 +11,7 @@ import numpy as np
 from simjudge.core.arrays import hash_value
 from simjudge.core.errors import UsageError
 from simjudge.core.installed import version
-from simjudge.data.rosbag2.writing import CAMERA
+from simjudge.data.rosbag2.interfaces import CAMERA
 from simjudge.sim.capture.camera_poses import CameraPoses
 from simjudge.sim.capture.ground_truth import Labelling
 from simjudge.sim.engines.contract import Engine

@@ -17,10 +17,10 @@ from simjudge.core.frames import FrameSet
 from simjudge.core.names import NO_STAMP
 from simjudge.core.text import Json, JsonMapping
 from simjudge.data.formats.yolo import write_yolo
-from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.data.rosbag2.interfaces import FRAME_ID, optical_frame, standard_types
 from simjudge.data.rosbag2.recorded_poses import read_poses
 from simjudge.data.rosbag2.storage import STORAGE_SUFFIXES
-from simjudge.data.rosbag2.writing import FRAME_ID, MessageMaker, frame_messages, optical_frame, write_recording
+from simjudge.data.rosbag2.writing import MessageMaker, frame_messages, write_recording
 from simjudge.geometry.poses import Pose, Trajectory
 from simjudge.geometry.trajectories import TrajectoryInterpolator
 from simjudge.sim.capture.camera_poses import parse_pose

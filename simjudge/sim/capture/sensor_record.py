@@ -36,12 +36,21 @@ from simjudge.core.object_tables import Predictions
 from simjudge.core.text import nearest_name
 from simjudge.data.clouds import radar_fields
 from simjudge.data.rosbag2.cloud_writing import CLOUD_TYPE, VISION, cloud_message, has_vision_msgs, vision_boxes
-from simjudge.data.rosbag2.interfaces import BOXES_3D, CAMERA_INFO, DETECTIONS, LABELS, standard_types
+from simjudge.data.rosbag2.interfaces import (
+    BOXES_3D,
+    CAMERA,
+    CAMERA_INFO,
+    DETECTIONS,
+    LABELS,
+    header_stamp,
+    optical_frame,
+    standard_types,
+)
 from simjudge.data.rosbag2.live_recording import MessageRecording
-from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp
+from simjudge.data.rosbag2.recorded_poses import decoded_messages
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import is_recording
-from simjudge.data.rosbag2.writing import CAMERA, MessageMaker, camera_topics, optical_frame
+from simjudge.data.rosbag2.writing import MessageMaker, camera_topics
 from simjudge.detectors.detector import Detections
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose, Trajectory

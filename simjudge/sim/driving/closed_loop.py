@@ -16,7 +16,7 @@ from types import TracebackType
 import numpy as np
 
 from simjudge.core.errors import UsageError, is_interrupt
-from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.data.rosbag2.interfaces import MAP_FRAME, standard_types
 from simjudge.data.rosbag2.live_recording import MessageRecording
 from simjudge.detectors.detector import Detections
 from simjudge.sim.capture.capture import Capture, CapturedFrame
@@ -38,7 +38,6 @@ from simjudge.sim.vehicle.vehicle_messages import (
     DESCRIPTION_TOPIC,
     INPUT_TOPIC,
     JOINTS_TOPIC,
-    MAP_FRAME,
     ODOMETRY_TOPIC,
     Frames,
     JointTracker,

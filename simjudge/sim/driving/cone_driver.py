@@ -16,7 +16,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from simjudge.core.arrays import BoolArray, FloatArray, IntArray
-from simjudge.data.rosbag2.writing import CAMERA
+from simjudge.data.rosbag2.interfaces import CAMERA
 from simjudge.detectors.detector import Detections
 from simjudge.geometry.poses import Pose
 from simjudge.sim.driving.cones import (

@@ -23,6 +23,7 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import UsageError
 from simjudge.detectors.detector import Detections
 from simjudge.geometry.poses import Pose
+from simjudge.sim.driving.drive_settings import CONE_HEIGHT, CONE_RADIUS, LEAST_SCORE
 from simjudge.sim.sensors.camera.calibration import Calibration
 from simjudge.sim.sensors.camera.lens import lens_from_calibration
 
@@ -103,15 +104,15 @@ _DISTANCES = np.geomspace(0.1, 50.0, 1000)  # Distances, metres, at which the an
 class ConeShape:
     """Shape of a cone; ART-1's cones are 8 x 8 x 7.7 cm."""
 
-    radius: float = 0.04  # radius of the foot, metres
-    height: float = 0.077  # metres
+    radius: float = CONE_RADIUS  # radius of the foot, metres
+    height: float = CONE_HEIGHT  # metres
 
 
 @dataclass(frozen=True)
 class DetectionUncertainty:
     """How far a detector's boxes and the camera's pitch can be trusted."""
 
-    min_score: float = 0.25  # boxes with a lower score do not count
+    min_score: float = LEAST_SCORE  # boxes with a lower score do not count
     edge: float = 2.0  # a box nearer to the image's edge may be cut off, and does not count, pixels
     pixel_error: float = 0.7  # standard deviation of a box's edge, pixels
     tilt_error: float = 0.004  # standard deviation of the camera's pitch, radians

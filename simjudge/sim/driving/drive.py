@@ -16,8 +16,8 @@ from simjudge.core.errors import Log, ProgressBar, UsageError, no_log, no_progre
 from simjudge.core.files import atomic_file, check_output_and_record, output_path
 from simjudge.core.installed import DEFAULT_CAMERA, version
 from simjudge.core.settings import takes_setting_keywords
+from simjudge.data.rosbag2.interfaces import CAMERA
 from simjudge.data.rosbag2.live_recording import describe_unfinished, record_messages
-from simjudge.data.rosbag2.writing import CAMERA
 from simjudge.detectors.detector import Detector
 from simjudge.detectors.detector_settings import DEFAULT_MIN_SCORE
 from simjudge.geometry.poses import Pose

@@ -14,6 +14,10 @@ MANUAL = "manual"  # By hand: keys, and on a graph a joystick or a wanted speed
 STRAIGHT = "straight"  # Along the course's line by the car's true pose, at a set speed: it looks at nothing
 OTHER = "other"  # By software of somebody else's, on a graph
 DRIVERS = (CONES, LIDAR, MANUAL, STRAIGHT)  # Who can drive without a graph
+CONE_RADIUS, CONE_HEIGHT = 0.04, 0.077  # Metres, of ART-1's cones
+FASTEST, SLOWEST, LATERAL_ACCELERATION = 1.5, 0.5, 1.2  # m/s, m/s^2
+LEAST_SCORE = 0.25  # Boxes with a lower score steer nobody
+PEDALS_AXIS, STEERING_AXIS, ENABLE_BUTTON = 5, 2, 0  # Of a joystick, as teleop_twist_joy has them
 DEFAULT_LIDAR = "vlp16"  # The sensors of a car that drives by lidar and whose user names none
 
 

@@ -24,6 +24,7 @@ from simjudge.core.arrays import BoolArray, FloatArray, IntArray, ShortRepr
 from simjudge.geometry.keyframes import Keyframes
 from simjudge.geometry.poses import Pose
 from simjudge.sim.driving.cones import LEFT, RIGHT, CentreLine, LineModel, fit_centre_line, move_line, straight_line
+from simjudge.sim.driving.drive_settings import FASTEST, LATERAL_ACCELERATION, SLOWEST
 from simjudge.sim.vehicle.line_driver import Pid, PidGains, SpeedPedals
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState, body_box
 
@@ -35,9 +36,9 @@ _LEAST_SQUARE = 1e-6  # Square metres; a point at the car itself asks for no ang
 class SpeedController:
     """Sets the speed by the line ahead."""
 
-    fastest: float = 1.5  # speed on a straight line that is known well, m/s
-    slowest: float = 0.5  # speed in the tightest curve, and while the line is not known, m/s
-    lateral_acceleration: float = 1.2  # largest in curves, m/s^2
+    fastest: float = FASTEST  # speed on a straight line that is known well, m/s
+    slowest: float = SLOWEST  # speed in the tightest curve, and while the line is not known, m/s
+    lateral_acceleration: float = LATERAL_ACCELERATION  # largest in curves, m/s^2
     deceleration: float = 0.8  # the car could stop with it where the known line ends, m/s^2
 
     def speed(self, line: CentreLine, horizon: float) -> float:

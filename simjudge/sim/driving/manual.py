@@ -20,6 +20,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.sim.driving.drive_settings import ENABLE_BUTTON, PEDALS_AXIS, STEERING_AXIS
 from simjudge.sim.vehicle.line_driver import PidGains, SpeedPedals
 from simjudge.sim.vehicle.vehicle import Command, Vehicle, VehicleState
 from simjudge.sim.vehicle.vehicle_messages import Frames, VehicleMessages
@@ -38,9 +39,9 @@ _WHOLE_STOP = 1e-3  # m/s: a smaller speed asked for is none
 class JoystickMap:
     """Which axes and buttons of a sensor_msgs/Joy mean what; the defaults are those of teleop_twist_joy."""
 
-    linear: int = 5  # axis of the pedals, throttle positive, brake negative
-    angular: int = 2  # axis of the steering, left positive
-    enable: int = 0  # button that must be held; without it the car brakes
+    linear: int = PEDALS_AXIS  # axis of the pedals, throttle positive, brake negative
+    angular: int = STEERING_AXIS  # axis of the steering, left positive
+    enable: int = ENABLE_BUTTON  # button that must be held; without it the car brakes
     require_enable: bool = True
 
     def command(self, axes: Sequence[float], buttons: Sequence[int]) -> Command:

@@ -13,16 +13,18 @@ import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.metadata import EntryPoint
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simjudge.core.errors import SimjudgeError, UsageError
 from simjudge.core.installed import install_command
 from simjudge.core.settings import TextForm
 from simjudge.core.text import near_name
-from simjudge.geometry.poses import Pose
-from simjudge.sim.engines.contract import Engine
-from simjudge.sim.scene.model import Scene
-from simjudge.sim.vehicle.vehicle import Vehicle
+
+if TYPE_CHECKING:
+    from simjudge.geometry.poses import Pose
+    from simjudge.sim.engines.contract import Engine
+    from simjudge.sim.scene.model import Scene
+    from simjudge.sim.vehicle.vehicle import Vehicle
 
 GROUP = "simjudge.sim.engines"  # The group of entry points in which a package registers its engines
 # simjudge's own, by name. They stand here so that a checkout that is not installed has them; their names are taken.
@@ -87,7 +89,8 @@ def engine_class(name: str) -> Callable[..., Engine]:
         ) from error
     if not isinstance(loaded, type):
         raise SimjudgeError(f"engine {name}: {describe_entry(entry)} is no class")
-    methods = [method for method in vars(Engine) if not method.startswith("_")]
+    contract = importlib.import_module("simjudge.sim.engines.contract").Engine
+    methods = [method for method in vars(contract) if not method.startswith("_")]
     lacking = [method for method in methods if not hasattr(loaded, method)]
     lacking += sorted(getattr(loaded, "__abstractmethods__", ()))
     if lacking:

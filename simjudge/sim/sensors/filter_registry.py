@@ -76,18 +76,31 @@ class FilterRegistry(Generic[AnyFilter]):
         functions: all filters that are loaded, by name.
     """
 
-    def __init__(self, noun: str, supplied: frozenset[str]) -> None:
-        """Begin without filters; `supplied`: parameters that simjudge gives where a filter has them, a file cannot."""
+    def __init__(self, noun: str, supplied: frozenset[str], homes: tuple[str, ...] = ()) -> None:
+        """Begin without filters.
+
+        Args:
+            noun: what messages call one.
+            supplied: parameters that simjudge gives where a filter has them, a file cannot.
+            homes: modules whose filters join those of the registry's own when one is asked for that is not there yet.
+        """
         self.functions: dict[str, AnyFilter] = {}
-        self._noun, self._supplied = noun, supplied
+        self._noun, self._supplied, self._homes = noun, supplied, homes
 
     def register(self, function: OneFilter) -> OneFilter:
         """Register a filter under its function's name; to be used as a decorator."""
         self.functions[function.__name__] = function  # type: ignore[assignment] # decorators keep the exact type
         return function
 
+    def load_own(self) -> None:
+        """Have all of simjudge's own."""
+        for home in self._homes:
+            importlib.import_module(home)
+
     def find(self, name: str) -> AnyFilter:
         """The filter of a name, from simjudge or from a plugin."""
+        if name not in self.functions:
+            self.load_own()
         if name not in self.functions:
             load_plugins()
         if name not in self.functions:
@@ -111,6 +124,7 @@ class FilterRegistry(Generic[AnyFilter]):
 
     def tables(self) -> list[Json]:
         """JSON schemas of simjudge's own filters with their parameters: `name: {parameter: value, ...}`."""
+        self.load_own()
         tables: list[Json] = []
         for name, function in sorted(self.functions.items()):
             if not function.__module__.startswith("simjudge."):

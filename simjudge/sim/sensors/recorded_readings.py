@@ -16,15 +16,9 @@ from simjudge.data.clouds import lidar_points
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
 from simjudge.data.rosbag2.cloud_reading import cloud_boxes_topic
 from simjudge.data.rosbag2.cloud_writing import TRUTH, cloud_topics, detected_boxes_topic, read_cloud
-from simjudge.data.rosbag2.interfaces import recorded_types
+from simjudge.data.rosbag2.interfaces import header_stamp, recorded_types
 from simjudge.data.rosbag2.reading import fill_in_stamps
-from simjudge.data.rosbag2.recorded_poses import (
-    TRANSFORMS,
-    decoded_messages,
-    header_stamp,
-    pose_numbers,
-    transform_fields,
-)
+from simjudge.data.rosbag2.recorded_poses import TRANSFORMS, decoded_messages, pose_numbers, transform_fields
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import MessageLocation, StoredMessage, format_seconds
 from simjudge.geometry.transforms import TransformTree

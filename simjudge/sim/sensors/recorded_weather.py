@@ -23,9 +23,8 @@ from simjudge.core.settings import takes_setting_keywords
 from simjudge.data.clouds import INTENSITIES, Cloud, CloudSet, Table, lidar_points
 from simjudge.data.rosbag2.cloud_writing import choose_cloud_topic, cloud_message, read_cloud
 from simjudge.data.rosbag2.image_messages import UNREADABLE
-from simjudge.data.rosbag2.interfaces import recorded_types
+from simjudge.data.rosbag2.interfaces import header_stamp, recorded_types
 from simjudge.data.rosbag2.live_recording import copy_recording
-from simjudge.data.rosbag2.recorded_poses import header_stamp
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import STORAGE_SUFFIXES, StoredMessage, format_seconds
 from simjudge.data.sets import Topics, find_format, read_clouds, refuse_input_as_output, write_clouds

@@ -18,8 +18,8 @@ import numpy.typing as npt
 
 from simjudge.core.errors import SimjudgeError
 from simjudge.core.images import ImageError
-from simjudge.data.rosbag2.interfaces import BOXES_3D, CAMERA_INFO, IMAGE, RADAR_SCAN, standard_types
-from simjudge.data.rosbag2.writing import CAMERA, DEFAULT_TOPICS, FRAME_ID, camera_topics
+from simjudge.data.rosbag2.interfaces import BOXES_3D, CAMERA, CAMERA_INFO, FRAME_ID, IMAGE, RADAR_SCAN, standard_types
+from simjudge.data.rosbag2.writing import DEFAULT_TOPICS, camera_topics
 from simjudge.geometry.poses import Pose
 from simjudge.sim.sensors.camera.calibration import Calibration
 from simjudge.sim.sensors.camera.depth_filters import DepthImage, depth_message_fields, depth_topics

@@ -20,7 +20,7 @@ from xml.etree.ElementTree import Element, SubElement, indent, tostring
 import numpy as np
 
 from simjudge.core.arrays import FloatArray
-from simjudge.data.rosbag2.writing import CAMERA, FRAME_ID, camera_link, optical_frame
+from simjudge.data.rosbag2.interfaces import CAMERA, FRAME_ID, INPUT_TYPE, camera_link, optical_frame
 from simjudge.geometry.poses import OPTICAL_ORIENTATION, Pose
 from simjudge.sim.vehicle.vehicle import WHEELS, Command, Vehicle, VehicleState, body_box, wheel_centre
 
@@ -284,7 +284,6 @@ class Frames(NamedTuple):
 
 ODOMETRY_TYPE = "nav_msgs/msg/Odometry"
 TF_TYPE = "tf2_msgs/msg/TFMessage"
-INPUT_TYPE = "simjudge_msgs/msg/VehicleInput"
 ODOMETRY_TOPIC = "vehicle/odometry"
 INPUT_TOPIC = "vehicle/input"
 
@@ -298,7 +297,6 @@ JOINTS_TYPE = "sensor_msgs/msg/JointState"
 JOINTS_TOPIC = "joint_states"
 DESCRIPTION_TYPE = "std_msgs/msg/String"
 DESCRIPTION_TOPIC = "robot_description"
-MAP_FRAME = "map"  # The fixed frame of a drive: the simulated odometry does not drift, so map and odom are one
 _VARIANCE = 1e-6  # Of what is known exactly: the standard forbids nothing, but filters divide by it
 
 

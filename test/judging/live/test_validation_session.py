@@ -19,14 +19,14 @@ from simjudge.core.errors import Losses, SimjudgeError, no_log, no_progress
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import write_set
-from simjudge.judging.compare_settings import CompareSettings
+from simjudge.judging.compare_settings import COUNT, IGNORE, CompareSettings
 from simjudge.judging.comparison import compare_sets
 from simjudge.judging.control import BackgroundComparison, ComparisonJob, compare_directions, with_control
 from simjudge.judging.inputs import read_input
 from simjudge.judging.live.frame_builder import LiveFrameBuilder
 from simjudge.judging.live.journal import Journal
 from simjudge.judging.live.judge import LiveMemory
-from simjudge.judging.live.session import COUNT, IGNORE, NOT_YET, LiveOptions, LiveSession, Resampling, load_reference
+from simjudge.judging.live.session import NOT_YET, LiveOptions, LiveSession, Resampling, load_reference
 from simjudge.judging.live.stream_matching import NO_PARTNER, MatchedMessages, UnmatchedMessage
 from simjudge.judging.pair import compare_pair
 from simjudge.results.result_fields import read_result

@@ -7,9 +7,9 @@ import pytest
 
 from simjudge.core.errors import Losses, UsageError
 from simjudge.data.rosbag2.cloud_writing import cloud_message
-from simjudge.data.rosbag2.interfaces import standard_types
+from simjudge.data.rosbag2.interfaces import header_stamp, standard_types
 from simjudge.data.rosbag2.live_recording import record_messages
-from simjudge.data.rosbag2.recorded_poses import decoded_messages, header_stamp
+from simjudge.data.rosbag2.recorded_poses import decoded_messages
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.sets import read_clouds, read_set
 from simjudge.geometry.poses import Pose, Trajectory

@@ -15,7 +15,8 @@ from simjudge.core.errors import Losses, SimjudgeError
 from simjudge.core.numba_cache import njit
 from simjudge.core.object_tables import NO_INSTANCE
 from simjudge.data.rosbag2.box_messages import best_guess, class_of_guess
-from simjudge.data.rosbag2.recorded_poses import header_stamp, pose_numbers
+from simjudge.data.rosbag2.interfaces import header_stamp
+from simjudge.data.rosbag2.recorded_poses import pose_numbers
 from simjudge.geometry.poses import Pose
 from simjudge.sim.capture.ground_truth import InstanceImage, distance_to, instance_extents, visible_shares
 from simjudge.sim.capture.silhouette import meeting_point, pixels_alone, triangle_boxes, triangle_terms

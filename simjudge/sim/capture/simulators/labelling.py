@@ -20,9 +20,16 @@ from simjudge.core.object_tables import Objects
 from simjudge.data.format_support.image_files import Topics
 from simjudge.data.frame_sequences import pair_stamps
 from simjudge.data.image_geometry import flip_vertically
-from simjudge.data.rosbag2.interfaces import COMPRESSED_IMAGE, IMAGE, LABELS, VISION_BOXES, VISION_BOXES_3D
+from simjudge.data.rosbag2.interfaces import (
+    COMPRESSED_IMAGE,
+    IMAGE,
+    LABELS,
+    VISION_BOXES,
+    VISION_BOXES_3D,
+    header_stamp,
+)
 from simjudge.data.rosbag2.reading import read_recording
-from simjudge.data.rosbag2.recorded_poses import POSE_TYPES, decoded_messages, header_stamp
+from simjudge.data.rosbag2.recorded_poses import POSE_TYPES, decoded_messages
 from simjudge.data.rosbag2.recording import Recording
 from simjudge.data.rosbag2.storage import format_seconds
 from simjudge.data.sets import refuse_input_as_output

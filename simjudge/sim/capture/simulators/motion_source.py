@@ -8,14 +8,13 @@ from typing import Any, Protocol
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.data.rosbag2.interfaces import CAMERA_INFO
+from simjudge.data.rosbag2.interfaces import CAMERA_INFO, header_stamp
 from simjudge.data.rosbag2.recorded_poses import (
     POSE,
     POSE_TYPES,
     TRANSFORMS,
     add_standing_link,
     decoded_messages,
-    header_stamp,
     pose_numbers,
     read_poses,
     standing_links,

@@ -22,7 +22,6 @@ from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, Images, RgbImage, as_rgb, encode_jpeg, encode_png
 from simjudge.core.numba_cache import njit
-from simjudge.sim.sensors.camera import weather_filters as _weather_filters  # noqa: F401 - registers them
 from simjudge.sim.sensors.camera.filters import CAMERA_FILTERS, FULL_SCALE, SEEN, AnyImage, FloatImage, as_uint8
 from simjudge.sim.sensors.camera.isp import emva1288_noise, linear_light, physical_noise, srgb
 

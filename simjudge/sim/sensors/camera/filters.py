@@ -39,7 +39,11 @@ Filter = Callable[..., AnyImage]
 
 SEEN = ("distance", "rays", "exposure_time")  # Parameters that say how a picture was seen
 # All filters of cameras. Each takes the image and keyword parameters.
-CAMERA_FILTERS: FilterRegistry[Filter] = FilterRegistry("filter", frozenset({"seed", "amplification", *SEEN}))
+CAMERA_FILTERS: FilterRegistry[Filter] = FilterRegistry(
+    "filter",
+    frozenset({"seed", "amplification", *SEEN}),
+    tuple(f"simjudge.sim.sensors.camera.{home}" for home in ("isp", "weather_filters", "adaptation")),
+)
 camera_filter = CAMERA_FILTERS.register  # The decorator that registers a filter under its function's name
 
 

@@ -36,8 +36,8 @@ from simjudge.core.files import hash_files
 from simjudge.core.installed import CAMERA as CAMERA_FILES
 from simjudge.core.installed import RIG, find_file, shipped_files
 from simjudge.core.text import list_some, nearest_name, one_line, read_yaml
+from simjudge.data.rosbag2.interfaces import CAMERA
 from simjudge.data.rosbag2.storage import is_recording
-from simjudge.data.rosbag2.writing import CAMERA
 from simjudge.geometry.poses import MountFields, Pose
 from simjudge.sim.sensors.camera.calibration import Calibration, holds_calibration
 from simjudge.sim.sensors.camera.camera import Camera

@@ -34,7 +34,6 @@ from simjudge.judging.live.frame_builder import LiveFrameBuilder
 from simjudge.judging.live.session import SIDES
 from simjudge.judging.live.stream_matching import UNSTAMPED, BackwardJump, Event, StreamMatcher, UnmatchedMessage
 from simjudge.page.report_settings import ReportSettings
-from simjudge.questions.drives.page import DRIVES_PAGE
 from simjudge.questions.drives.run import DriveComparison, LiveDrives, compare_live
 from simjudge.results.saved_result import check_result_folder
 from simjudge.ros.node_interfaces import NODES
@@ -402,6 +401,8 @@ class DriveValidation:
         check_result_folder(out)
         found.save(out)
         if self._node.settings["report"]:
+            from simjudge.questions.drives.page import DRIVES_PAGE  # noqa: PLC0415 - slow to import
+
             DRIVES_PAGE.report(out, out / "report.html", ReportSettings(), no_log)
         self._output.log(f"result in {out}")
 

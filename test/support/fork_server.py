@@ -1,7 +1,9 @@
 """A process that has imported what commands and nodes need, and becomes one of them wherever it is asked to.
 
-It is started by `processes`, with the number of a socket. Each message there is a command with its surroundings, and
-brings standard input, output and error, and a socket that is told the process's number and later its exit code.
+It is started by `processes`, with the number of a socket, that of the process that asks, and what to import. Each
+message there is a command with its surroundings, and brings standard input, output and error, and a socket that is told
+the process's number and later its exit code. When the one that asks has ended, however that was, all that runs for it
+ends too.
 """
 
 import atexit
@@ -10,27 +12,27 @@ import json
 import os
 import random
 import runpy
+import select
 import selectors
 import signal
 import socket
 import sys
 import threading
+import time
 import traceback
 from contextlib import suppress
 from pathlib import Path
 
 LARGEST = 2**20
-NODES = "camera_bridge detection drive ground_truth objects play record replay sim validation"
-IMPORTED = [f"simjudge.nodes.{name}_node" for name in NODES.split()]
-IMPORTED += [f"simjudge.questions.{name}.command" for name in ("compare", "objects", "policies")]
-IMPORTED += ["rclpy.executors", "rosgraph_msgs.msg", "simjudge.commands.app", "simjudge.judging.comparison", "mujoco"]
+GRACE = 10.0  # Seconds that what runs has to end by itself, which a graph needs to end its nodes
 
 
-def serve(control):
-    """Fork for every message; the command and its surroundings, in the fork."""
+def serve(control, asker):
+    """Fork for every message; the command and its surroundings, in the fork. `asker`: tells that who asks has ended."""
     answers = {}  # by what tells that the process has ended
     with selectors.DefaultSelector() as selector:
         selector.register(control, selectors.EVENT_READ)
+        selector.register(asker, selectors.EVENT_READ)
         while True:
             for key, _ in selector.select():
                 if key.fileobj in answers:
@@ -41,15 +43,17 @@ def serve(control):
                     with suppress(OSError), answer:
                         answer.send(json.dumps(code).encode())
                     continue
-                message, files, _, _ = socket.recv_fds(control, LARGEST, 4)
+                gone = key.fileobj == asker
+                message, files, _, _ = (b"", (), 0, "") if gone else socket.recv_fds(control, LARGEST, 4)
                 if not message:
+                    end_all(answers)
                     os._exit(0)
                 answer = socket.socket(fileno=files.pop())
                 pid = os.fork()
                 if not pid:
                     for each in (control, answer, *(other for other, _ in answers.values())):
                         each.close()
-                    for each in answers:
+                    for each in (asker, *answers):
                         os.close(each)
                     for number, file in enumerate(files):
                         os.dup2(file, number)
@@ -62,6 +66,18 @@ def serve(control):
                 end = os.pidfd_open(pid)
                 answers[end] = answer, pid
                 selector.register(end, selectors.EVENT_READ)
+
+
+def end_all(answers):
+    """End what still runs: asked to first, then killed, with its group where it leads one."""
+    for _, pid in answers.values():
+        os.kill(pid, signal.SIGTERM)
+    until, waiting = time.monotonic() + GRACE, dict(answers)
+    while waiting and time.monotonic() < until:
+        for end in select.select(list(waiting), [], [], max(until - time.monotonic(), 0.0))[0]:
+            del waiting[end]
+    for _, pid in waiting.values():
+        (os.killpg if os.getpgid(pid) == pid else os.kill)(pid, signal.SIGKILL)
 
 
 def become(command):
@@ -114,7 +130,10 @@ def leave(work, *given):
 
 if __name__ == "__main__":
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    for module in IMPORTED:
+    asker = os.pidfd_open(os.getppid())
+    if os.getppid() != int(sys.argv[2]):
+        sys.exit()
+    for module in sys.argv[3:]:
         with suppress(ImportError):
             importlib.import_module(module)
-    leave(become, serve(socket.socket(fileno=int(sys.argv[1]))))
+    leave(become, serve(socket.socket(fileno=int(sys.argv[1])), asker))

@@ -30,6 +30,11 @@ __all__ = [
 
 SIMJUDGE = (sys.executable, "-m", "simjudge")
 """The command: by the interpreter that runs the tests, for colcon installs the script elsewhere."""
+NODES = "camera_bridge detection drive ground_truth objects play record replay sim validation"
+IMPORTED = [f"simjudge.nodes.{name}_node" for name in NODES.split()]
+IMPORTED += [f"simjudge.questions.{name}.command" for name in ("compare", "objects", "policies")]
+IMPORTED += ["rclpy.executors", "rosgraph_msgs.msg", "simjudge.commands.app", "simjudge.judging.comparison", "mujoco"]
+"""What the server imports before it forks."""
 _READ_AT_START = ("PYTHON", "NUMBA", "LD_PRELOAD", "MPL", "OMP_", "OPENBLAS", "LC_", "LANG")
 _ENVIRONMENT = dict(os.environ)
 _PIPES = ("p2cread", "p2cwrite", "c2pread", "c2pwrite", "errread", "errwrite")
@@ -41,8 +46,8 @@ def _server():
     """The socket of this process's fork server."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     with theirs:
-        command = [sys.executable, str(Path(__file__).with_name("fork_server.py")), str(theirs.fileno())]
-        server = subprocess.Popen(command, pass_fds=[theirs.fileno()], stdin=DEVNULL, env=_ENVIRONMENT)
+        words = [str(Path(__file__).with_name("fork_server.py")), str(theirs.fileno()), str(os.getpid()), *IMPORTED]
+        server = subprocess.Popen([sys.executable, *words], pass_fds=[theirs.fileno()], stdin=DEVNULL, env=_ENVIRONMENT)
 
     def end():
         ours.close()

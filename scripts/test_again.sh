@@ -6,6 +6,8 @@ set -uo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 python=$1
 shift
+# Without files of bytecode every process compiles simjudge, and every worker rewrites all assertions, anew.
+unset PYTHONDONTWRITEBYTECODE
 "$python" scripts/compile_loops.py
 rm -f .pytest_cache/v/cache/lastfailed
 "$python" -m pytest "$@"

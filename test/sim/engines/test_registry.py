@@ -108,7 +108,7 @@ def test_a_broken_plugin_keeps_its_true_error_in_one_line(module, plugins, text,
 def test_an_engine_that_cannot_be_made_keeps_its_true_error_in_one_line(module, plugins, monkeypatch):
     module("toy_c", "class Toy:\n    def __init__(self, path):\n        pass\n")
     plugins(("toy", "toy_c:Toy"))
-    monkeypatch.setattr("simjudge.sim.engines.registry.Engine", object)
+    monkeypatch.setattr("simjudge.sim.engines.contract.Engine", object)
     with pytest.raises(SimjudgeError, match=r"^engine toy: toy_c:Toy .*cannot be made: TypeError: [^\n]*$"):
         make_engine("toy", Scene("s", (), ()))
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.errors import SimjudgeError
+from simjudge.core.files import check_file
 from simjudge.core.frames import FrameSet
 from simjudge.core.object_tables import Masks, Objects, Predictions
 from simjudge.core.text import Json
@@ -108,6 +109,8 @@ class Journal:
         """Open or begin a journal."""
         self.path, self.notes = path, list[str]()
         self._size = self._good = _START
+        if path.exists():
+            check_file(path)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o644), "r+b", buffering=0)

@@ -21,7 +21,7 @@ import numpy as np
 
 from simjudge.core.arrays import IntArray
 from simjudge.core.errors import Advance, Log, SimjudgeError
-from simjudge.core.files import atomic_file, output_path
+from simjudge.core.files import atomic_file, is_file, output_path
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, FileImages
 from simjudge.core.object_tables import Objects
@@ -202,6 +202,10 @@ class FrameStore:
             return False
         file = self.folder / str(row["picture"])
         try:
+            kept = [file, *(self._label_file(index, kind) for kind in row["label_images_sha256"])]
+            kept += [self.folder / f"{index:06d}.npy"] * (row["depth_sha256"] is not None)
+            if not all(map(is_file, kept)):
+                return False
             if row["depth_sha256"] is not None and _digest(self.depth(index).tobytes()) != row["depth_sha256"]:
                 return False
             digests = row["label_images_sha256"].items()
@@ -229,7 +233,7 @@ class FrameStore:
 def _read_object(file: Path) -> Json | None:
     """A JSON object, None where there is none or it is damaged."""
     try:
-        content = json.loads(file.read_bytes())
+        content = json.loads(file.read_bytes()) if is_file(file) else None
     except (OSError, ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from simjudge.core.errors import Losses, SimjudgeError
-from simjudge.core.files import record_beside
+from simjudge.core.files import check_file, record_beside
 from simjudge.core.frames import FrameSet
 from simjudge.core.names import NO_STAMP
 from simjudge.core.text import Json, JsonMapping
@@ -218,6 +218,7 @@ def read_render_record(path: Path, frames: FrameSet, camera: Camera) -> RenderRe
 
 
 def _read(path: Path) -> JsonMapping:
+    check_file(path)
     try:
         content = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:

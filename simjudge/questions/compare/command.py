@@ -206,6 +206,9 @@ def compare(
     scope: str | None = SCOPE,
     summary: Path | None = SUMMARY,
     junit: Path | None = JUNIT,
+    details: bool = typer.Option(
+        False, "--details", rich_help_panel=_PANEL, help="Print W1, noise, p, overlaps, units and power too."
+    ),
 ) -> None:
     """Compare a detector's performance on A and on B, context by context, with the gap, its interval and p.
 
@@ -224,21 +227,21 @@ def compare(
         else:
             price_labels(a, b, out, settings, str(label_error))
         return
+    from simjudge.questions.compare.brief import brief_lines
     from simjudge.questions.compare.facts import where_sentence
     from simjudge.questions.compare.result import compare as run
     from simjudge.results.gate import NamedComparison
 
     gate = GateOptions.read(fail_on, require, summary, junit, settings.draws, scope=scope)
     result = run(a, b, out, settings=settings, scheduler=scheduler, share=share, log=print_note, progress=progress)
-    print_table(result.table)
-    print_note(result.meaning)
-    if result.control:
-        print_note(f"control: {result.control}")
-    if result.balance:
-        print_note(result.balance)
-    if where := where_sentence(result.where):
-        print_note(where)
-    print_note(f"next: {result.next_step}")
+    for line in brief_lines(result.saved, len(result.losses)):
+        typer.echo(line)
+    if details:
+        print_table(result.table)
+        control = f"control: {result.control}" if result.control else ""
+        for line in filter(None, (result.meaning, control, result.balance, where_sentence(result.where))):
+            print_note(line)
+        print_note(f"next: {result.next_step}")
     print_result_place(out)
     gate.finish("simjudge compare", [NamedComparison.of_result(result.saved)], result.losses)
     exit_if_lost(result.losses)

@@ -26,6 +26,6 @@ def compare_drives(
     from simjudge.questions.drives.run import compare_drives as compare
 
     example = "real_1.mcap real_2.mcap -- sim_1.mcap sim_2.mcap --out result"
-    real, sim = split_sides(drives, "compare-drives", "drives", example)
+    real, sim = split_sides(drives, "robot drives", "drives", example)
     result = compare([*real], [*sim], out, settings=settings, log=print_note)
     finish_metrics(result, "compare-drives", out)

@@ -32,6 +32,6 @@ def compare_tracks(
 
     gate = GateOptions.read(fail_on, require, summary, junit, settings.draws, scope=scope)
     example = "real/gt.txt,real/tracks.txt -- sim/gt.txt,sim/tracks.txt --out result"
-    real, sim = split_sides(sequences, "compare-tracks", "sequences", example)
+    real, sim = split_sides(sequences, "robot tracks", "sequences", example)
     result = compare([*real], [*sim], out, settings=settings, log=print_note)
     finish_metrics(result, "compare-tracks", out, gate)

@@ -32,6 +32,6 @@ def compare_trajectories(
 
     gate = GateOptions.read(fail_on, require, summary, junit, settings.draws, scope=scope)
     example = "truth.tum,estimate.tum -- sim_truth.tum,sim_estimate.tum --out result"
-    real, sim = split_sides(runs, "compare-trajectories", "runs", example)
+    real, sim = split_sides(runs, "robot trajectories", "runs", example)
     result = compare([*real], [*sim], out, settings=settings, log=print_note)
     finish_metrics(result, "compare-trajectories", out, gate)

@@ -53,7 +53,10 @@ def place(tmp_path_factory) -> Path:
 def test_a_comparison_leaves_a_result_and_a_table(place):
     done = run("compare", "a.json", "b.json", *FEW, "--out", "r", cwd=place)
     assert done.returncode == 0, done.stderr
-    assert "cone" in done.stdout
+    assert "  cone " in done.stdout
+    assert len(done.stdout.splitlines()) < 12
+    assert max(map(len, done.stdout.splitlines())) <= 100
+    assert "W1" not in done.stdout
     assert "simjudge report r" in done.stderr
     result = json.loads((place / "r" / "result.json").read_text())
     assert result["parameters"]["patch_chosen"]

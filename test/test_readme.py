@@ -36,3 +36,7 @@ def test_the_table_is_what_the_demo_finds(tmp_path):
             assert [float(cell) for cell in cells] == pytest.approx(numbers, abs=0.01)
     control = str(next(iter(found.values())).control)
     assert row("photographs")[1].removeprefix("halves of them: ") in control.split("; ", maxsplit=1)[0]
+
+
+def test_the_door_is_short():
+    assert sum(bool(re.search(r"\w", word)) for word in re.sub(r"\]\([^)]*\)", "]", TEXT).split()) <= 450

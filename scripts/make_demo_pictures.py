@@ -11,6 +11,7 @@ beside the pictures, and can be given in place of the data set: the pictures are
 
 from __future__ import annotations
 
+import json
 import math
 import shutil
 import subprocess
@@ -22,6 +23,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from simjudge.questions.engines.photographs import write_as_photographs
+from simjudge.sim.capture.render_record import render_record_path
 
 SIZE, FIELD = (320, 240), 66.0
 FOCAL = SIZE[0] / 2 / math.tan(math.radians(FIELD / 2))
@@ -86,6 +88,11 @@ def render(rows: list[str], camera: str, seed: int, out: Path, engine: str = "de
         subprocess.run([*command, "--engine", engine, "--out", str(rendered), "--seed", str(seed)], check=True)
         shutil.rmtree(out, ignore_errors=True)
         write_as_photographs(rendered, out)
+        # Where the camera stood: fit and explain render the light again.
+        record = json.loads(render_record_path(rendered).read_text())
+        for part in ("scene", "camera"):
+            record[part]["path"] = f"config/{part}s/{Path(record[part]['path']).name}"
+        render_record_path(out).write_text(json.dumps(record, indent=1) + "\n")
 
 
 if __name__ == "__main__":

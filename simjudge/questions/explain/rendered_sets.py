@@ -11,6 +11,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import numpy as np
+import numpy.typing as npt
 
 from simjudge.core.arrays import FloatArray, ShortRepr, hash_value
 from simjudge.core.errors import Log, ProgressBar, SimjudgeError, UsageError
@@ -218,14 +219,18 @@ class RenderedSets(ShortRepr):
 
         Returns for each frame linear RGB, (H, W, 3), times the camera's gain.
         """
-        plan, found = self.plan(camera, light), []
+        plan = self.plan(camera, light)
         with closing(PlacedScene(plan)) as placed:
-            for row in rows:
-                capture, exposure = _exposed(plan, placed, row)
-                raw = capture.observe(exposure).light
-                if raw is not None:
-                    found.append(np.asarray(raw, np.float64) * camera.gain)
-        return found
+            return [self.light_of(plan, placed, row).astype(np.float64) for row in rows]
+
+    @staticmethod
+    def light_of(plan: RenderPlan, placed: PlacedScene, row: int) -> npt.NDArray[np.float32]:
+        """The light of one frame, (H, W, 3)."""
+        capture, exposure = _exposed(plan, placed, row)
+        raw = capture.observe(exposure).light
+        if raw is None:
+            raise SimjudgeError(f"engine {plan.engine}: gives no light of a frame")
+        return np.asarray(raw * np.float32(plan.camera.gain), np.float32)
 
     def check(self) -> None:
         """Make sure that scene and camera are B's: some frames are rendered again and must be as B has them."""

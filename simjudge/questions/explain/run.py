@@ -53,6 +53,7 @@ from simjudge.questions.explain.result import (
     shapley_values,
     share_of_whole,
 )
+from simjudge.questions.explain.scene_light import LensGlare, why_not_light, with_light
 from simjudge.questions.explain.settings import CAUSE_NAMES, ExplainSettings
 from simjudge.sim.sensors.camera_matching.camera_difference import SIDES, CameraDifference, cause_words
 from simjudge.sim.sensors.camera_matching.camera_estimation import (
@@ -61,7 +62,7 @@ from simjudge.sim.sensors.camera_matching.camera_estimation import (
     estimation_error,
     sample_pictures,
 )
-from simjudge.sim.sensors.camera_matching.cause_names import LABEL_MARGINS, RENDERED_CAUSES, SCENE_CAUSES
+from simjudge.sim.sensors.camera_matching.cause_names import GLARE, LABEL_MARGINS, RENDERED_CAUSES, SCENE_CAUSES
 
 
 def required_detector(settings: CompareSettings) -> Detector:
@@ -209,13 +210,23 @@ def _tried(sets: ChangedSets, given: RenderOptions, settings: ExplainSettings, l
     sets.rendered, not_tried = rendered_sets(sets.sides, given, settings, log, progress)
     rendered = [] if sets.rendered is None else sets.rendered.changes.causes()
     b = sets.sides[1].frames if sets.rendered is None else sets.rendered.of(rendered)
+    lens = LensGlare(CameraDifference())
+    if GLARE in wanted:
+        reason = why_not_light(given.camera)
+        not_tried |= {} if reason is None else {GLARE: reason}
+        if reason is None:
+            sets.sides = (sets.sides[0], with_light(sets.sides[1], given, log, progress))
+            lens = LensGlare.between(sets.sides[0].frames, sets.sides[1].frames, settings.seed)
+            b = b if rendered else sets.sides[1].frames
     with progress("comparing the cameras") as advance:
-        pictures = [sample_pictures(frames, settings.sample) for frames in (sets.sides[0].frames, b)]
+        pictures = [sample_pictures(frames, settings.sample) for frames in (sets.sides[0].frames, lens.before(b))]
         difference = estimate_difference(pictures[0], pictures[1], advance=advance)
     with progress("estimating them again") as advance:
         error = estimation_error(
             pictures[0], pictures[1], difference, paired=settings.paired, seed=settings.seed, advance=advance
         )
+    difference = lens.beside(difference)
+    error = replace(error, refits=tuple(lens.beside(refit, number) for number, refit in enumerate(error.refits)))
     found = [*rendered, *(name for name in difference.causes() if name in wanted)]
     judge = replace(unchanged.with_difference(difference), refits=error.refits)
     if LABEL_MARGINS in wanted:

@@ -24,6 +24,10 @@ def fit(
     camera: str | None = typer.Option(
         None, help="Camera of B's images: a file or a name. simjudge writes it to OUT with the fitted filters."
     ),
+    scene: str | None = typer.Option(
+        None,
+        help="Scene that B was rendered from: filters then act on its light, and glare is fitted too.",
+    ),
     sensors: str | None = typer.Option(
         None,
         rich_help_panel="Lidar",
@@ -51,6 +55,7 @@ def fit(
         out,
         settings=settings,
         camera=camera,
+        scene=scene,
         sensors=sensors,
         rendered=_rendered(rendered or []),
         log=print_note,

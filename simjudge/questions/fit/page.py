@@ -195,6 +195,7 @@ def fit(  # noqa: PLR0913 - the options of the command
     *,
     settings: FitSettings,
     camera: str | Path | None = None,
+    scene: str | Path | None = None,
     sensors: str | Path | None = None,
     rendered: Mapping[str | Path, Source] | None = None,
     detector: Detector | None = None,
@@ -214,6 +215,8 @@ def fit(  # noqa: PLR0913 - the options of the command
             was stopped goes on there.
         settings: all settings at once; keywords change single ones.
         camera: that made B's pictures: a file or a name. Its file with the fitted filters is written to `out`.
+        scene: that B was rendered from through `camera`: a file or a name. Filters then act on B's light, which is
+            rendered once, and glare is fitted too.
         sensors: that made B's clouds: a file or a name. It is written to `out` with the fitted numbers.
         rendered: B's scans rendered with other divergences of the lidar: clouds by the sensor file that made them.
         detector: of pictures, loaded; None: that of the settings.
@@ -228,15 +231,18 @@ def fit(  # noqa: PLR0913 - the options of the command
         SimjudgeError: a set cannot be read, has no images or clouds or too few, or cma is not installed.
     """
     if settings.sensor == LIDAR:
-        if camera is not None:
-            raise UsageError("--camera: is of pictures; with --sensor lidar give --sensors")
+        if camera is not None or scene is not None:
+            option = "--camera" if camera is not None else "--scene"
+            raise UsageError(f"{option}: is of pictures; with --sensor lidar give --sensors")
         if detector is not None:
             raise UsageError("detector: is of pictures; with sensor lidar give a model")
         return _fit_lidar(a, b, out, settings, sensors, rendered, log, progress)
     if sensors is not None or rendered:
         option = "--sensors" if sensors is not None else "--rendered"
         raise UsageError(f"{option}: is of lidars; give --sensor lidar, or --camera")
-    found = fit_camera(a, b, out, settings=settings, camera=camera, detector=detector, log=log, progress=progress)
+    found = fit_camera(
+        a, b, out, settings=settings, camera=camera, scene=scene, detector=detector, log=log, progress=progress
+    )
     if out is not None:
         outside, thinning = settings.allow_outside, settings.thinning
         sets = tuple(as_frames(side, allow_outside=outside, thinning=thinning) for side in (a, b))  # type: ignore[arg-type]

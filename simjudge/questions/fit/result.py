@@ -19,7 +19,7 @@ from simjudge.questions.fit.lidar_estimates import DivergenceFit, LidarFile, Rin
 from simjudge.results.saved_result import write_json
 from simjudge.sim.sensors.camera.calibration import holds_calibration
 from simjudge.sim.sensors.camera.camera_file import read_camera
-from simjudge.sim.sensors.camera.chain import Step
+from simjudge.sim.sensors.camera.chain import Step, encodes, one_chain
 from simjudge.sim.sensors.lidar.beam_estimation import RingStatistics
 
 FIT, FITTED_CAMERA = "fit.json", "camera.yaml"
@@ -134,9 +134,11 @@ class CameraFit:
     def sentences(self) -> list[str]:
         """What the fit means."""
         before, after = self.before, self.after
-        chance = f"{_shown(after.certainty.noise)} (95 % quantile {_shown(after.certainty.noise_q95)})"
-        moved = f"W1 is {before.mean_w1:.3f} before and {after.mean_w1:.3f} after"
-        words = [f"On {self.frames[1]} frames that were not fitted, {moved}; chance alone gives {chance}."]
+        sure = after.certainty
+        gap = f"the gap is {_shown(before.certainty.gap)} before and {_shown(sure.gap)} after"
+        ends = "" if sure.gap_low is None or sure.gap_high is None else f" ({sure.gap_low:.3f} to {sure.gap_high:.3f})"
+        moved = f"W1 {before.mean_w1:.3f} and {after.mean_w1:.3f}, by chance {_shown(sure.noise)}"
+        words = [f"On {self.frames[1]} frames that were not fitted, {gap}{ends}; {moved}."]
         if after.mean_w1 > before.mean_w1:
             words.append("The fitted camera is no better there: do not use it.")
         if self.start_is_enough:
@@ -178,12 +180,19 @@ def write_fitted_camera(camera: Path, steps: Sequence[Step], out: Path) -> None:
         content = dict(read_yaml(path).content)
         if isinstance(content.get("calibration"), str):
             content["calibration"] = str((path.parent / content["calibration"]).resolve())
-    added = [{step.name: {name: _rounded(value) for name, value in step.parameters.items()}} for step in steps]
-    content["filters"] = [*(content.get("filters") or []), *added]
+    own = content.get("filters") or []
+    chain = one_chain(read_camera(path).steps, steps) if encodes(steps) else list(steps)
+    written = [_written(step) for step in chain]
+    content["filters"] = written if encodes(steps) else [*own, *written]
     with atomic_file(out) as temporary:
         text = yaml.safe_dump(content, sort_keys=False)
         temporary.write_text(f"# {path.stem}, fitted by simjudge fit: its last filters.\n{text}", encoding="utf-8")
     read_camera(out)
+
+
+def _written(step: Step) -> Json:
+    parameters: Json = {name: _rounded(value) for name, value in step.parameters.items()}
+    return {step.name: parameters} if step.parameters else step.name
 
 
 def _rounded(value: float | str) -> float | str:

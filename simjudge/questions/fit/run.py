@@ -26,10 +26,12 @@ from simjudge.method.compiled import choose_loops
 from simjudge.method.entry_numbers import reduce_comparisons
 from simjudge.method.verdicts import SIGNIFICANCE
 from simjudge.questions.explain.changed_sets import ChangedSets
+from simjudge.questions.explain.rendered_sets import RENDERS, RenderOptions, renders_folder
 from simjudge.questions.explain.run import claimed_folder, read_pictures, required_detector, with_patch
+from simjudge.questions.explain.scene_light import KnownLight, LensGlare, with_light
 from simjudge.questions.fit.result import FIT, FITTED_CAMERA, PAGE_FILES, CameraFit, HeldOutW1, ParameterFit
 from simjudge.questions.fit.settings import ALWAYS_FITTED, FITTED, FitSettings
-from simjudge.sim.sensors.camera_matching.camera_difference import CameraDifference, cause_words
+from simjudge.sim.sensors.camera_matching.camera_difference import MOST_GLARE, CameraDifference, cause_words
 from simjudge.sim.sensors.camera_matching.camera_estimation import (
     estimate_difference,
     estimation_error,
@@ -161,6 +163,7 @@ def _motion(name: str, number: int) -> FittedParameter:
 
 
 PARAMETERS = (
+    _field("glare", "glare", "", (0.0, 0.0, MOST_GLARE), 0.05),
     _number("haze", "haze", "", (0.0, 0.0, 0.9), 0.05, lambda d: max(d.haze, 0.0), lambda d, v: replace(d, haze=v)),
     _motion("motion_right", 0),
     _motion("motion_down", 1),
@@ -242,13 +245,14 @@ _EVERYTHING = frozenset(FITTED)
 
 
 @takes_setting_keywords
-def fit_camera(
+def fit_camera(  # noqa: PLR0913 - the options of the command
     a: Source,
     b: Source,
     out: str | Path | None = None,
     *,
     settings: FitSettings,
     camera: str | Path | None = None,
+    scene: str | Path | None = None,
     detector: Detector | None = None,
     log: Log = no_log,
     progress: ProgressBar = no_progress,
@@ -264,10 +268,27 @@ def fit_camera(
     loaded = required_detector(compared) if detector is None else detector
     sides = read_pictures(a, b, loaded, compared, log, progress)
     compared = with_patch(compared, sides, log)
-    folder = None if out is None else claimed_folder(Path(out), {FIT, FITTED_CAMERA, DETECTIONS, *PAGE_FILES})
+    folder = None if out is None else claimed_folder(Path(out), {FIT, FITTED_CAMERA, DETECTIONS, RENDERS, *PAGE_FILES})
+    with renders_folder(folder) as renders:
+        if scene is not None:
+            sides = (sides[0], with_light(sides[1], RenderOptions(camera, scene, None, renders), log, progress))
+        done = _fitted(sides, loaded, settings, compared, None if folder is None else folder / DETECTIONS, progress)
+    if folder is not None:
+        done.save(folder, None if camera is None else Path(camera))
+    return done
+
+
+def _fitted(
+    sides: tuple[InputSet, InputSet],
+    detector: Detector,
+    settings: FitSettings,
+    compared: CompareSettings,
+    kept: Path | None,
+    progress: ProgressBar,
+) -> CameraFit:
+    """Estimate, search, and judge what was held out."""
     choose_loops()
-    kept = None if folder is None else folder / DETECTIONS
-    fitted, held_out = (ChangedSets(part, loaded, compared, kept, progress) for part in _split(sides, settings))
+    fitted, held_out = (ChangedSets(part, detector, compared, kept, progress) for part in _split(sides, settings))
     with progress("estimating the camera") as advance:
         estimate, parameters = _estimated(fitted.sides, settings, advance)
     start = estimate.start
@@ -279,7 +300,7 @@ def fit_camera(
     best, course = search_minimum(objective, start, tried, settings.seed, "fitting the camera", progress)
     found = decode(best, parameters, estimate.held)
     judged = [_held_out(held_out, compared, difference) for difference in (CameraDifference(), first, found)]
-    done = CameraFit(
+    return CameraFit(
         parameters=tuple(_parameters(objective, parameters, estimate, best)),
         steps=tuple(found.steps("b")),
         before=judged[0],
@@ -293,9 +314,6 @@ def fit_camera(
         not_fitted=tuple(estimate.unfit),
         losses=fitted.losses,
     )
-    if folder is not None:
-        done.save(folder, None if camera is None else Path(camera))
-    return done
 
 
 def _split(
@@ -319,7 +337,10 @@ def _split(
 
 
 def _some(side: InputSet, rows: IntArray) -> InputSet:
-    return replace(side, frames=side.frames.take(rows))
+    taken, images = side.frames.take(rows), side.frames.images
+    if isinstance(images, KnownLight) and taken.images is not None:
+        taken = replace(taken, images=images.take(rows, taken.images))
+    return replace(side, frames=taken)
 
 
 @dataclass(frozen=True)
@@ -337,17 +358,22 @@ def _estimated(
     sides: Sequence[InputSet], settings: FitSettings, advance: Advance
 ) -> tuple[_Estimate, list[FittedParameter]]:
     """Starting values with their error, and the parameters that are fitted: those asked for, else all that matter."""
-    a, b = (sample_pictures(side.frames, settings.sample) for side in sides)
-    whole = estimate_difference(a, b)
+    first, second = sides[0].frames, sides[1].frames
+    wanted = settings.parameters is None or "glare" in settings.parameters
+    lens = LensGlare.between(first, second, settings.seed) if wanted else LensGlare(CameraDifference())
+    a, b = sample_pictures(first, settings.sample), sample_pictures(lens.before(second), settings.sample)
+    behind = estimate_difference(a, b)
+    whole = lens.beside(behind)
     shown = [part for part in FITTED if part in ALWAYS_FITTED or part in whole.causes()]
     parameters = chosen_parameters(settings.parameters or shown)
-    error = estimation_error(a, b, whole, paired=settings.paired, seed=settings.seed, advance=advance)
+    error = estimation_error(a, b, behind, paired=settings.paired, seed=settings.seed, advance=advance)
     unfit = [cause_words(name) for name in whole.causes() if whole.side(name) == "a"]
+    refits = [lens.beside(refit, number) for number, refit in enumerate(error.refits)]
     estimate = _Estimate(
-        CameraDifference(air=whole.air, radius=whole.radius),
+        CameraDifference(air=whole.air, radius=whole.radius, glare_radius=whole.glare_radius),
         encode(whole, parameters),
-        np.stack([encode(refit, parameters) for refit in error.refits]),
-        encode(error.corrected, parameters),
+        np.stack([encode(refit, parameters) for refit in refits]),
+        encode(lens.beside(error.corrected), parameters),
         unfit,
     )
     return estimate, parameters

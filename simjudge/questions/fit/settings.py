@@ -24,7 +24,7 @@ from simjudge.judging.compare_settings import (
 
 ALWAYS_FITTED = ("blur", "vignetting", "exposure", "white_balance", "contrast", "noise")
 """Parts of a camera that are fitted where none are named."""
-FITTED = ("haze", "motion_blur", "chromatic_aberration", *ALWAYS_FITTED, "sharpening")
+FITTED = ("glare", "haze", "motion_blur", "chromatic_aberration", *ALWAYS_FITTED, "sharpening")
 """Parts of a camera whose parameters can be fitted; where none are named, those that the pictures show."""
 
 

@@ -132,7 +132,7 @@ def test_an_exposure_time_is_motion_and_not_blur(folder, room, plain):
 
 def test_what_is_not_known_is_not_tried(darker, simulated):
     found = explain(darker, simulated, detector=RedBoxes(least=DIM), paired=True, **FAST)
-    assert set(found.not_tried) == {"lens", "resolution", "motion", "lighting"}
+    assert set(found.not_tried) == {"glare", "lens", "resolution", "motion", "lighting"}
     assert all("--scene" in reason for reason in found.not_tried.values())
     assert not found.rendered
 

@@ -146,3 +146,20 @@ def test_what_cannot_be_fitted_is_refused(scene):
         fit(scene, scene, detector=RedDetector(), parameters="mosaic")
     with pytest.raises(SimjudgeError, match="8 frames"):
         fit(scene.take(np.arange(8)), scene.take(np.arange(8)), detector=RedDetector(), **FAST)
+
+
+@pytest.mark.parametrize("camera", ["signs_plain", "art1", "signs_glare"])
+def test_glare_stands_before_light_is_encoded_and_behind_what_the_camera_has_there(camera, tmp_path):
+    difference = CameraDifference(glare=0.12, glare_radius=18.0, blur=0.64)
+    write_fitted_camera(camera, difference.steps("b"), tmp_path / "new.yaml")
+    own, found = (read_camera(each).steps for each in (camera, tmp_path / "new.yaml"))
+    names = [step.name for step in found]
+    end = names.index("srgb")
+    assert names[end - 1] == "glare"
+    assert names[-1] == "gaussian_blur"
+    assert [step.name for step in own if step.name != "srgb"] == names[: end - 1] + names[end + 1 : -1]
+
+
+def test_a_scene_is_asked_for_with_its_camera(scene, tmp_path):
+    with pytest.raises(UsageError, match="--camera: is missing"):
+        fit(scene, scene, tmp_path / "fit", detector=RedDetector(), scene="signs", **FAST)

@@ -12,12 +12,12 @@ import zlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
-from simjudge.core.arrays import FloatArray, IntArray
+from simjudge.core.arrays import FloatArray, IntArray, ShortRepr
 from simjudge.core.errors import UsageError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import EncodedImage, Images, RgbImage, as_rgb, encode_jpeg, encode_png
@@ -226,6 +226,43 @@ def _run(
     return current
 
 
+def one_chain(own: Sequence[Step], more: Sequence[Step]) -> list[Step]:
+    """The filters of a camera and more of them as one chain: those that act on linear light go before its encoding.
+
+    Without `srgb` in `more`, all of them stand behind the camera's own.
+    """
+    if not encodes(more):
+        return [*own, *more]
+    (before, after), (linear, display) = _split(own), _split(more)
+    return [*before, *linear, Step(ENCODING), *after, *display]
+
+
+def _split(steps: Sequence[Step]) -> tuple[list[Step], list[Step]]:
+    """What acts on linear light, and on display values."""
+    end = next((number for number, step in enumerate(steps) if step.name == ENCODING), None)
+    return ([], list(steps)) if end is None else (list(steps[:end]), list(steps[end + 1 :]))
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class SceneLight(ShortRepr):
+    """What fell on the sensor in one frame, and the filters of the camera that it was rendered for."""
+
+    light: FloatImage  # (H, W, 3), linear, 1 is full scale, brighter lamps above it
+    own: tuple[Step, ...]
+
+    def behind(self, steps: Sequence[Step], seed: int | tuple[int, ...] = 0) -> RgbImage:
+        """The picture that the camera would have made with more filters."""
+        return as_rgb(develop_light(self.light, one_chain(self.own, steps), seed))
+
+
+@runtime_checkable
+class LitImages(Protocol):
+    """Images whose light is known: filters act on it, and not on pixels, where lamps are cut at full scale."""
+
+    def light(self, index: int) -> SceneLight:
+        """What frame `index` was made of."""
+
+
 @dataclass(frozen=True)
 class FilteredImages:
     """Images seen through a chain, filtered when read; nothing is kept.
@@ -263,8 +300,11 @@ class FilteredImages:
         return EncodedImage(encode_jpeg(as_uint8(self._through(index, self.steps[:-1])), quality), ".jpg")
 
     def _through(self, index: int, steps: Sequence[Step | FrameStep]) -> AnyImage:
+        seed = frame_seed(self.seed, self.names[index])
+        if isinstance(self.source, LitImages) and all(isinstance(step, Step) for step in steps):
+            return self.source.light(index).behind([step for step in steps if isinstance(step, Step)], seed)
         bound = [step if isinstance(step, Step) else partial(step.function, index) for step in steps]
-        return apply_steps(self.source.read(index), bound, frame_seed(self.seed, self.names[index]))
+        return apply_steps(self.source.read(index), bound, seed)
 
 
 def filtered(frames: FrameSet, steps: Sequence[Step | FrameStep], seed: int = 0) -> FrameSet:

@@ -17,7 +17,7 @@ import numpy as np
 from scipy.optimize import least_squares
 
 from simjudge.core.arrays import FloatArray, ShortRepr
-from simjudge.sim.sensors.camera.chain import Step
+from simjudge.sim.sensors.camera.chain import ENCODING, Step
 from simjudge.sim.sensors.camera.filters import motion_kernel
 from simjudge.sim.sensors.camera_matching.cause_names import CAMERA_CAUSES
 from simjudge.sim.sensors.camera_matching.picture_statistics import TILE, PictureStatistics
@@ -25,6 +25,7 @@ from simjudge.sim.sensors.camera_matching.picture_statistics import TILE, Pictur
 LONGEST = 30.0  # Pixels of the longest path that is looked for: about half a tile
 SHORTEST = 1.5  # Pixels of the shortest path that is believed
 MOST_SHARPENING, WIDEST_RADIUS, NARROWEST_RADIUS = 4.0, 4.0, 0.5  # Range of sharpening that is looked for
+LEAST_GLARE, MOST_GLARE = 0.01, 0.6  # Shares of light that are believed
 LEAST_SHARPENING = 0.1  # Amount of sharpening from which it is believed
 # Cycles per pixel: below, the window of a tile leaks; above, JPEG and mosaics have their own ways.
 _LOWEST, _HIGHEST = 0.04, 0.46
@@ -270,6 +271,8 @@ class CameraDifference:
     blue_size: float = 1.0
     sharpening: float = 0.0
     radius: float = 1.0  # of the unsharp mask, pixels
+    glare: float = 0.0  # share of B's light that is scattered; where B's light is known, else of its pixels
+    glare_radius: float = 12.0  # pixels within which half of it falls
 
     def steps(self, side: str, causes: Collection[str] | None = None) -> list[Step]:
         """The filters for one side, in the order in which a camera has them; `causes`: names of `CAUSES` that count."""
@@ -303,6 +306,7 @@ class CameraDifference:
     def ranges(self, name: str) -> list[tuple[str, tuple[float, tuple[float, ...]]]]:
         """The numbers of a cause with the ends of what is looked for."""
         found: dict[str, list[tuple[str, tuple[float, tuple[float, ...]]]]] = {
+            "glare": [("share", (self.glare, (MOST_GLARE,)))],
             "haze": [("density", (abs(self.haze), (MOST_HAZE,)))],
             "motion_blur": [("length", (max(map(abs, self.motion)), (LONGEST,)))],
             "chromatic_aberration": [("red", (self.red_size, SIZES)), ("blue", (self.blue_size, SIZES))],
@@ -330,6 +334,11 @@ class CameraCause:
 def _signed(value: float, side: str) -> float:
     """What one side gets of a signed difference, 0 or more."""
     return max(0.0, value if side == "b" else -value)
+
+
+def _glare(difference: CameraDifference, side: str) -> list[Step]:
+    scattered = Step("glare", {"share": difference.glare, "radius": difference.glare_radius})
+    return [scattered, Step(ENCODING)] if side == "b" and difference.glare >= LEAST_GLARE else []
 
 
 def _haze(difference: CameraDifference, side: str) -> list[Step]:
@@ -400,6 +409,7 @@ def _jpeg(difference: CameraDifference, side: str) -> list[Step]:
 
 
 _STEPS = {
+    "glare": _glare,
     "haze": _haze,
     "motion_blur": _motion_blur,
     "chromatic_aberration": _aberration,

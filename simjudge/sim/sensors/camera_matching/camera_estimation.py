@@ -27,11 +27,13 @@ from simjudge.core.errors import Advance, SimjudgeError
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ImageError, RgbImage
 from simjudge.sim.sensors.camera.chain import Step, apply_steps
+from simjudge.sim.sensors.camera.filters import WIDEST_GLARE
 from simjudge.sim.sensors.camera.isp import linear_light
 from simjudge.sim.sensors.camera_matching.camera_difference import (
     EXPONENTS,
     GAINS,
     LONGEST,
+    MOST_GLARE,
     MOST_HAZE,
     MOST_NOISE,
     MOST_SHARPENING,
@@ -348,6 +350,8 @@ def _reflected(found: CameraDifference, again: CameraDifference) -> CameraDiffer
         "shot": (0.0, MOST_NOISE),
         "read": (0.0, MOST_NOISE),
         "radius": (NARROWEST_RADIUS, WIDEST_RADIUS),
+        "glare": (0.0, MOST_GLARE),
+        "glare_radius": (0.0, WIDEST_GLARE),
     }
     changed: dict[str, Any] = {}
     for cause in fields(found):

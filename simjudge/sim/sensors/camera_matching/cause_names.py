@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+GLARE = "glare"  # Needs the light of B's scene
 # Names to words, in the order in which they act in a camera.
 CAMERA_CAUSES = {
+    GLARE: "glare",
     "haze": "haze",
     "motion_blur": "motion blur",
     "chromatic_aberration": "chromatic aberration",

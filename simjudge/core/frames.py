@@ -450,4 +450,4 @@ def kept_with_set(
             kept[key] = (weakref.ref(frames, lambda _: kept.pop(key, None)), compute(frames, *args, **kwargs))
         return kept[key][1]
 
-    return ask
+    return ask  # type: ignore[return-value] # mypy gives the first parameter a name

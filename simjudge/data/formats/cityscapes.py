@@ -82,7 +82,9 @@ def with_instances(frames: FrameSet, files: Mapping[str, Path]) -> FrameSet:
         masks=masks.masks(),
     )
     objects = build_objects(raw, frames.size, dict(frames.class_names), frames.losses)
-    ignored = Objects.build(*([region[part] for region in regions] for part in range(3)))
+    ignored = Objects.build(
+        [at for at, _, _ in regions], [kind for _, kind, _ in regions], [edges for *_, edges in regions]
+    )
     return replace(frames, objects=objects, labelled=labelled, ignored=ignored)
 
 

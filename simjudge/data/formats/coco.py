@@ -563,7 +563,10 @@ def _annotation_rows(
         distance=optional["distance"],
         visible=optional["visible"],
     )
-    return raw, Objects.build(*([crowd[part] for crowd in crowds] for part in range(3)))
+    ignored = Objects.build(
+        [at for at, _, _ in crowds], [kind for _, kind, _ in crowds], [edges for *_, edges in crowds]
+    )
+    return raw, ignored
 
 
 __all__ = ["FORMATS", "is_coco", "is_coco_results", "read_coco", "read_coco_content", "read_results", "write_coco"]

@@ -150,16 +150,18 @@ def certify(folders: Sequence[Path], out: Path, *, title: str = "", log: Log = n
 def check_again(folder: Path) -> tuple[list[str], list[str]]:
     """Check a dossier with simjudge: its numbers, and all that is made of them, byte by byte; a line each."""
     lines, wrong = verify.check_dossier(folder)
+    unreadable: tuple[type[Exception], ...] = (*UNREADABLE, SimjudgeError)
     try:
-        if (software := read_json(folder / FACTS).get("software")) is None:
-            wrong.append(f"an earlier simjudge made it: python -I {folder / SCRIPT} checks it")
+        software = read_json(folder / FACTS).get("software")
+        if software is None:
+            return lines, [*wrong, f"an earlier simjudge made it: python -I {folder / SCRIPT} checks it"]
         if wrong:
             return lines, wrong
         lines.pop()  # that pages are not checked
         made = software["simjudge"]
         other = f" {version()}; it was made by {made}, which may make another" * (made != version())
         texts = dict(made_texts(folder))
-    except (*UNREADABLE, SimjudgeError) as error:
+    except unreadable as error:
         return lines, [*wrong, f"its page cannot be made again: {said_of(error)}"]
     wrong = [
         f"{name} is not what simjudge makes of the results{other}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import textwrap
+from functools import partial
 
 from simjudge.method.entry_numbers import Control
 from simjudge.method.verdicts import Verdict
@@ -44,9 +45,13 @@ def _named(text: str, result: Result) -> str:
     """Call the sets by their names."""
     full, names = SetNames.of_result(result), _names(result)
     for long, letter, name in ((full.a, "A", names[0]), (full.b, "B", names[1])):
-        text = re.sub(rf"\b(in|of) {letter}\b(?! \()", lambda found, name=name: f"{found[1]} {name}", text)
+        text = re.sub(rf"\b(in|of) {letter}\b(?! \()", partial(_renamed, name), text)
         text = text.replace(long, name) if long != letter else text
     return text
+
+
+def _renamed(name: str, found: re.Match[str]) -> str:
+    return f"{found[1]} {name}"
 
 
 def _sentence(result: Result, entry: ResultEntry) -> str:
@@ -89,7 +94,7 @@ def _table(result: Result) -> list[str]:
     a, b = _names(result)
     entries = sorted(result.classes, key=_size, reverse=True)
     shown = entries if len(entries) <= _CLASSES else entries[: _CLASSES - 1]
-    rows = [("class", "verdict", "gap (95 %)", f"mean in {a}", f"mean in {b}")]
+    rows: list[tuple[str, ...]] = [("class", "verdict", "gap (95 %)", f"mean in {a}", f"mean in {b}")]
     for entry in shown:
         numbers = entry.numbers
         means = (format_number(value, 2) for value in (numbers.mean_performance_a, numbers.mean_performance_b))

@@ -190,7 +190,7 @@ def write_fitted_camera(camera: Path, steps: Sequence[Step], out: Path) -> None:
     read_camera(out)
 
 
-def _written(step: Step) -> Json:
+def _written(step: Step) -> Json | str:
     parameters: Json = {name: _rounded(value) for name, value in step.parameters.items()}
     return {step.name: parameters} if step.parameters else step.name
 

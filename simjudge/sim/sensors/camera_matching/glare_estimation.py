@@ -91,16 +91,15 @@ def _best(classes: Sequence[tuple[FloatArray, FloatArray]]) -> tuple[float, floa
             error = np.sqrt(np.nanvar(real, 0) * (1 / len(real) + 1 / len(virtual)) + _ROUGH**2)
             off = np.nan_to_num((np.nanmean(virtual, 0) - np.nanmean(real, 0)) / error)
             off = off.reshape(len(_RADII), len(_SHARES), -1)
-            for radius, row in enumerate(off):
-                fine = np.stack([np.interp(_FINE, _SHARES, column) for column in row.T], 1)
-                squares[radius] += (fine**2).sum(1)
-    rows, columns = np.unravel_index(squares.argmin(), squares.shape)
-    row, column = int(rows), int(columns)
-    least, at = squares.min(1), float(row)
+            for number, of_radius in enumerate(off):
+                fine = np.stack([np.interp(_FINE, _SHARES, column) for column in of_radius.T], 1)
+                squares[number] += (fine**2).sum(1)
+    row, column = (int(number) for number in np.unravel_index(squares.argmin(), squares.shape))
+    least, place = squares.min(1), float(row)
     if 0 < row < len(_RADII) - 1:
         before, here, after = least[row - 1 : row + 2]
-        at += float((before - after) / max(2 * (before - 2 * here + after), 1e-12))
-    radius = float(np.exp(np.interp(at, np.arange(len(_RADII)), np.log(_RADII))))
+        place += float((before - after) / max(2 * (before - 2 * here + after), 1e-12))
+    radius = float(np.exp(np.interp(place, np.arange(len(_RADII)), np.log(_RADII))))
     return float(_FINE[column]), radius, float(squares[row, column] / max(squares[0, 0], 1e-12))
 
 

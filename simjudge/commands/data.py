@@ -23,6 +23,7 @@ from simjudge.terminal.common import (
     exit_if_lost,
     print_note,
     print_table,
+    print_text,
     progress,
     takes_finite_numbers,
     takes_settings,
@@ -276,7 +277,7 @@ def lidar(
     columns = None if fields is None else [name.strip() for name in fields.split(",")]
     found = check_lidar(source, topic=topic, fields=columns, most=most)
     for check in found:
-        typer.echo(f"{check.name}: {check.headline}")
+        print_text(f"{check.name}: {check.headline}")
         print_table(check.table)
     failed = [f"{check.name}: {', '.join(check.failed)}" for check in found if not check.passed]
     for line in failed:

@@ -185,7 +185,7 @@ def print_wrapped_table(table: SummaryTable) -> None:
     with console.capture() as drawn:
         console.print(rich_table(shown, wrapped=True, whole=_WHOLE))
     for line in drawn.get().splitlines():
-        typer.echo(line.rstrip())
+        print_text(line.rstrip())
 
 
 def rich_table(table: SummaryTable, *, wrapped: bool = False, whole: Collection[str] = ()) -> Table:
@@ -222,6 +222,11 @@ ENGINE_HELP = "Engine of the simulator: default, baked, mujoco, chrono, a plug-i
 _LINE_PERIOD = 30.0  # Seconds between the lines that say how far a task is, where there is no terminal
 
 err = Console(stderr=True, soft_wrap=True, highlight=False)
+
+
+def print_text(line: str) -> None:
+    """Print a line of a result; unlike `click.echo` it leaves no stream out that escapes what steers a terminal."""
+    sys.stdout.write(f"{line}\n")
 
 
 def print_note(line: str) -> None:

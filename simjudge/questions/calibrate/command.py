@@ -12,6 +12,7 @@ from simjudge.terminal.common import (
     exit_if_lost,
     print_note,
     print_table,
+    print_text,
     progress,
     takes_finite_numbers,
     takes_settings,
@@ -49,7 +50,7 @@ def imu(
     found = calibrate_imu(source, out, topic=topic, begin=begin, end=end, overwrite=overwrite)
     made = found.calibration
     count, seconds = len(made.series.stamp), made.series.seconds
-    typer.echo(f"{count} readings in {seconds:.0f} s, {made.rate:.6g} a second, {made.missing} missing")
+    print_text(f"{count} readings in {seconds:.0f} s, {made.rate:.6g} a second, {made.missing} missing")
     table = Table("", "unit", "s_a", "N [unit/sqrt(Hz)]", "K [unit/sqrt(s)]", "lowest at", "b0", "t_b [s]", box=None)
     for part, noise in made.noise.items():
         for axis, axis_noise in zip("xyz", noise, strict=True):
@@ -116,7 +117,7 @@ def noise(
         progress=progress,
     )
     made = found.calibration
-    typer.echo(f"{made.frames} pictures, {made.size[0]}x{made.size[1]}, read as {made.encoding}; full scale is 1")
+    print_text(f"{made.frames} pictures, {made.size[0]}x{made.size[1]}, read as {made.encoding}; full scale is 1")
     print_table(noise_table(made))
     for note in made.notes:
         print_note(f"note: {note}")
@@ -163,12 +164,12 @@ def lidar(
         overwrite=overwrite,
     )
     for lidar in found.lidars:
-        typer.echo(summary_line(lidar))
+        print_text(summary_line(lidar))
         print_table(ring_table(lidar))
         for line in distance_lines(lidar):
-            typer.echo(line)
+            print_text(line)
         for note in lidar.notes:
-            typer.echo(f"not told by the data: {note}")
+            print_text(f"not told by the data: {note}")
     print_note(f"wrote {found.path}")
     exit_if_lost(found.losses)
 
@@ -193,13 +194,13 @@ def depth(
 
     found = calibrate_depth(source, out, topic=topic, most=most, overwrite=overwrite)
     made = found.calibration
-    typer.echo(f"{made.frames} depth images, {made.size[0]}x{made.size[1]}")
-    typer.echo(f"noise        constant {made.constant} m, quadratic {made.quadratic} 1/m")
-    typer.echo(f"holes        {made.holes} of pixels, in squares of {made.hole_size} px")
+    print_text(f"{made.frames} depth images, {made.size[0]}x{made.size[1]}")
+    print_text(f"noise        constant {made.constant} m, quadratic {made.quadratic} 1/m")
+    print_text(f"holes        {made.holes} of pixels, in squares of {made.hole_size} px")
     edges = (
         "none" if made.edge_holes is None else f"{made.edge_holes} of pixels up to {made.edge_width} px beside edges"
     )
-    typer.echo(f"edge holes   {edges}")
+    print_text(f"edge holes   {edges}")
     print_table(found.table)
     for note in made.notes:
         print_note(f"note: {note}")
@@ -253,7 +254,7 @@ def sky(
         progress=progress,
     )
     for line in found.lines:
-        typer.echo(line)
+        print_text(line)
     print_table(found.table)
     for note in found.estimate.notes:
         print_note(f"note: {note}")

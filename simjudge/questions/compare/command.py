@@ -13,7 +13,15 @@ from simjudge.core.errors import UsageError
 from simjudge.core.files import atomic_file, begins_with, check_output, plain_os_errors
 from simjudge.core.processes import EXIT_NO_OVERLAP
 from simjudge.judging.compare_settings import CompareSettings, SweepSettings
-from simjudge.terminal.common import exit_if_lost, print_note, print_result_place, print_table, progress, takes_settings
+from simjudge.terminal.common import (
+    exit_if_lost,
+    print_note,
+    print_result_place,
+    print_table,
+    print_text,
+    progress,
+    takes_settings,
+)
 
 if TYPE_CHECKING:
     from simjudge.judging.metric_comparison import MetricComparisonResult
@@ -235,7 +243,7 @@ def compare(
     gate = GateOptions.read(fail_on, require, summary, junit, settings.draws, scope=scope)
     result = run(a, b, out, settings=settings, scheduler=scheduler, share=share, log=print_note, progress=progress)
     for line in brief_lines(result.saved, len(result.losses)):
-        typer.echo(line)
+        print_text(line)
     if details:
         print_table(result.table)
         control = f"control: {result.control}" if result.control else ""

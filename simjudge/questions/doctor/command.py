@@ -9,7 +9,7 @@ import typer
 
 from simjudge.core.errors import UsageError
 from simjudge.core.processes import EXIT_FAILED
-from simjudge.terminal.common import exit_if_lost, print_note, print_wrapped_table
+from simjudge.terminal.common import exit_if_lost, print_note, print_text, print_wrapped_table
 
 if TYPE_CHECKING:
     from simjudge.questions.doctor.diagnosis import Answer, Diagnosis
@@ -65,19 +65,19 @@ def _print(found: Diagnosis, asked: Answer | None) -> None:
     """The questions, the commands that answer them, what mends the rest, and the checks."""
     from simjudge.questions.doctor.diagnosis import NO
 
-    typer.echo(f"{found.path}: {found.kind}")
+    print_text(f"{found.path}: {found.kind}")
     if found.topics:
         print_wrapped_table(found.topic_table)
     print_wrapped_table(found.questions)
     for answer in found.answers:
         if answer.answer != NO and asked in (None, answer):
-            typer.echo(f"{answer.question.name}: {found.command(answer)}")
+            print_text(f"{answer.question.name}: {found.command(answer)}")
     if found.remedies:
-        typer.echo("\nWhat mends it:")
+        print_text("\nWhat mends it:")
     for line, checks in found.remedies.items():
-        typer.echo(f"{', '.join(checks)}:\n    {line}")
+        print_text(f"{', '.join(checks)}:\n    {line}")
     print_wrapped_table(found.checks)
     for line in found.not_checked:
-        typer.echo(f"not checked, {line}")
+        print_text(f"not checked, {line}")
     for note in found.notes:
         print_note(note)

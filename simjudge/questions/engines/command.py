@@ -7,7 +7,15 @@ from pathlib import Path
 import typer
 
 from simjudge.core.processes import EXIT_FAILED
-from simjudge.terminal.common import ENGINE_HELP, exit_if_lost, print_note, print_table, progress, takes_finite_numbers
+from simjudge.terminal.common import (
+    ENGINE_HELP,
+    exit_if_lost,
+    print_note,
+    print_table,
+    print_text,
+    progress,
+    takes_finite_numbers,
+)
 
 app = typer.Typer(help="Compare and check simulator engines.", no_args_is_help=True)
 
@@ -44,14 +52,14 @@ def compare(
         progress=progress,
     )
     kinds, found = result.engines, result.numbers
-    typer.echo(f"engines      A {kinds[0][0]} ({kinds[0][1]}), B {kinds[1][0]} ({kinds[1][1]})")
+    print_text(f"engines      A {kinds[0][0]} ({kinds[0][1]}), B {kinds[1][0]} ({kinds[1][1]})")
     light, labels = found.seconds_light, found.seconds_labels
-    typer.echo(f"seconds      A {light[0]:.3f} + {labels[0]:.3f}, B {light[1]:.3f} + {labels[1]:.3f} (light + labels)")
+    print_text(f"seconds      A {light[0]:.3f} + {labels[0]:.3f}, B {light[1]:.3f} + {labels[1]:.3f} (light + labels)")
     median, worst = found.corner_median_px, found.corner_worst_px
     corners = "nothing to compare" if median is None else f"median {median:.2f} px, worst {worst:.1f} px"
     alone = f"{len(found.lonely)} above 12 px in one alone"
-    typer.echo(f"corners      {corners}, {found.things_in_both} boxes; {alone}")
-    typer.echo(f"agree        {'yes' if found.agree else 'no'}")
+    print_text(f"corners      {corners}, {found.things_in_both} boxes; {alone}")
+    print_text(f"agree        {'yes' if found.agree else 'no'}")
     print_note(f"page in {result.page_path}")
     exit_if_lost(result.losses)
 
@@ -127,12 +135,12 @@ def check(
     print_table(SummaryTable(("part", "check", "result"), rows, text_columns=3))
     for result in results:
         if result.status == "fail":
-            typer.echo(f"fail: {result.check.name}: {result.reason.rstrip('.')}. {result.check.why}")
+            print_text(f"fail: {result.check.name}: {result.reason.rstrip('.')}. {result.check.why}")
     missing = Counter(result.reason for result in results if result.status == "cannot be checked")
     for reason, times in missing.items():
-        typer.echo(f"{times} cannot be checked: {reason}")
+        print_text(f"{times} cannot be checked: {reason}")
     found = [result.status for result in results]
-    typer.echo(", ".join(f"{found.count(status)} {status}" for status in ("pass", "fail", "cannot be checked")))
+    print_text(", ".join(f"{found.count(status)} {status}" for status in ("pass", "fail", "cannot be checked")))
     if "fail" in found:
         raise typer.Exit(EXIT_FAILED)
 
@@ -156,7 +164,7 @@ def card(
     print_table(found.table)
     wrong = [f"{one.engine}: {line}" for one in found.cards for line in one.findings]
     for line in wrong:
-        typer.echo(line)
+        print_text(line)
     print_note(f"page in {found.page_path}")
     if wrong:
         raise typer.Exit(EXIT_FAILED)

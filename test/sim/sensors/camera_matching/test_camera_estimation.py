@@ -205,8 +205,12 @@ def test_filters_stand_in_the_order_of_a_camera():
         0.997,
         0.8,
         1.2,
+        0.1,
+        18.0,
     )
     assert [step.name for step in every.steps("b")] == [
+        "glare",
+        "srgb",
         "haze",
         "motion_blur",
         "chromatic_aberration",

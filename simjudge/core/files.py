@@ -52,12 +52,16 @@ def temporary_name(path: Path) -> Path:
     return path.with_name(f".{path.name}.{secrets.token_hex(6)}.tmp")
 
 
+_FIRST_BYTES = 200
+
+
 class FolderKind(NamedTuple):
     """An output that is a folder, by which a command knows an earlier one of its own."""
 
     noun: str  # what it is called, such as "result"
     names: Collection[str]  # names that it may have, as patterns
     marks: Collection[str]  # names of files, of which it has one at least
+    begins: str = ""  # regular expression of how that file's text begins: other programs have a result.json, too
 
     def check(self, folder: Path) -> None:
         """Refuse a folder that holds anything else."""
@@ -65,8 +69,12 @@ class FolderKind(NamedTuple):
         strangers = [name for name in names if not any(fnmatchcase(name, known) for known in self.names)]
         if strangers:
             raise SimjudgeError(f"{folder}: holds {strangers[0]!r}, which no {self.noun} has; choose another --out")
-        if not any(is_file(folder / mark) for mark in self.marks):
+        if not any(is_file(folder / mark) and self._is_own(folder / mark) for mark in self.marks):
             raise SimjudgeError(f"{folder}: exists already, and is no {self.noun}; choose another --out")
+
+    def _is_own(self, mark: Path) -> bool:
+        with mark.open("rb") as file:
+            return re.match(self.begins, file.read(_FIRST_BYTES).decode("utf-8", "replace")) is not None
 
 
 class OutputKind(Protocol):

@@ -15,6 +15,7 @@ from simjudge.core.frames import FrameSet, summarize_frames
 from simjudge.core.settings import ALL_FRAMES, Thinning
 from simjudge.core.text import load_json
 from simjudge.data.clouds import CloudSummary, cloud_table
+from simjudge.data.formats.coco import is_coco
 from simjudge.data.formats.yolo import find_label_folder
 from simjudge.data.formats.yolo.labels import read_label_rows
 from simjudge.data.frame_sequences import find_sequence
@@ -86,8 +87,10 @@ def info(
     path = Path(path)
     if path.suffix.lower() in _DETECTOR_SUFFIXES and path.is_file():
         return _detector(path)
-    if (path / "result.json").is_file() or path.name == "result.json":
-        return _result(path if path.is_file() else path / "result.json")
+    result = path if path.name == "result.json" else path / "result.json"
+    # Label Studio calls its COCO file so, too.
+    if (result == path or result.is_file()) and not (result.is_file() and is_coco(load_json(result))):
+        return _result(result if result.is_file() else result / "result.json")
     form = find_format(path)
     kind = "" if form is None else form.name
     if kind == "bag":

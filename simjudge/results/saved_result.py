@@ -34,7 +34,7 @@ POSES, SAMPLES = "poses.parquet", "samples.parquet"
 _MARKS = {RESULT, SWEEP, OBJECTS, SETS, ABLATION, TRAJECTORIES, TRACKS, RANKING, LABEL_ERROR}
 _MARKS |= {DRIVES, POLICIES, POLICY_WATCH}
 _PARTS = {CONTEXTS, SERIES, PICTURES, SETS_TABLE, ABLATION_TABLE, POSES, SAMPLES, TRIALS, WINDOWS, LINES, EXAMPLES}
-RESULT_FOLDER = FolderKind("result", {*_MARKS, *_PARTS, "gallery", "report.html"}, _MARKS)
+RESULT_FOLDER = FolderKind("result", {*_MARKS, *_PARTS, "gallery", "report.html"}, _MARKS, r'\s*\{\s*"version"')
 
 
 @contextmanager

@@ -1,7 +1,9 @@
 """`simjudge doctor --brief`, as a person runs it."""
 
+import json
 from pathlib import Path
 
+import cv2
 import numpy as np
 import pytest
 from made_results import made_contexts, made_set, write_result
@@ -9,10 +11,12 @@ from public_data import PUBLIC_DATA, missing
 from support import processes
 
 import simjudge as sj
+from simjudge.core.files import check_output_folder
 from simjudge.core.frames import FrameSet
 from simjudge.core.images import ArrayImages
 from simjudge.core.object_tables import Objects, Predictions
 from simjudge.data.sets import write_set
+from simjudge.results.saved_result import RESULT_FOLDER
 
 SHARED = PUBLIC_DATA
 
@@ -84,6 +88,20 @@ def test_a_result(tmp_path):
             assert " ".join(row) in " ".join(done.stdout.split())
     (folder / "result.json").write_text("{}")
     assert "no result of simjudge compare" in run(folder).stderr
+
+
+def test_a_result_json_of_label_studio_is_a_data_set_and_no_result_to_be_replaced(tmp_path):
+    """It exports COCO under that name."""
+    box = {"id": 1, "image_id": 1, "category_id": 0, "bbox": [10, 10, 20, 20], "area": 400, "iscrowd": 0}
+    image = {"id": 1, "file_name": "images/a.png", "width": 64, "height": 48}
+    coco = {"images": [image], "categories": [{"id": 0, "name": "cone"}], "annotations": [box]}
+    (tmp_path / "result.json").write_text(json.dumps(coco))
+    assert sj.info(tmp_path / "result.json").kind == "coco"
+    with pytest.raises(sj.SimjudgeError, match="exists already, and is no result"):
+        check_output_folder(tmp_path, RESULT_FOLDER)
+    (tmp_path / "images").mkdir()
+    cv2.imwrite(str(tmp_path / "images/a.png"), np.zeros((48, 64, 3), np.uint8))
+    assert sj.info(tmp_path).kind == "coco"
 
 
 def test_a_recording_without_pictures():

@@ -30,6 +30,7 @@ ROW = {
     "missing_both": 0,
 }
 CONTENT = {
+    "version": "0.2.0",
     "parameters": {},
     "inputs": {"real": {"name": "r"}, "virtual": {"name": "v"}},
     "rows": [ROW, ROW],

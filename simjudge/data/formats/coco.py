@@ -563,10 +563,8 @@ def _annotation_rows(
         distance=optional["distance"],
         visible=optional["visible"],
     )
-    ignored = Objects.build(
-        [at for at, _, _ in crowds], [kind for _, kind, _ in crowds], [edges for *_, edges in crowds]
-    )
-    return raw, ignored
+    at, kinds, edges = [of for of, _, _ in crowds], [kind for _, kind, _ in crowds], [shape for *_, shape in crowds]
+    return raw, Objects.build(at, kinds, edges)
 
 
 __all__ = ["FORMATS", "is_coco", "is_coco_results", "read_coco", "read_coco_content", "read_results", "write_coco"]
